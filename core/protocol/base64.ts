@@ -1,0 +1,21 @@
+/**
+ * Standard base64 with padding (RFC 4648 §4), strict: no blanks, no URL alphabet, no missing padding and
+ * no stray bits, so that one byte sequence has exactly one text.
+ */
+
+const STANDARD = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
+/** The text of `bytes`. */
+export function encodeBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (const byte of bytes) binary += String.fromCharCode(byte);
+  return btoa(binary);
+}
+
+/** The bytes of `text`, or null where it is not exactly standard base64 with padding. */
+export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
+  if (!STANDARD.test(text)) return null;
+  const binary = atob(text);
+  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
+  return encodeBase64(bytes) === text ? bytes : null;
+}

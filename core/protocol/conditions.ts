@@ -1,0 +1,26 @@
+/**
+ * Every condition code that leaves the program (protocol §4). `identity_unreadable` is seen in the log
+ * and in `status` only: without an identity there is nothing to sign a report with.
+ */
+export const CONDITION_CODES = [
+  "manifest_rejected",
+  "manifest_unavailable",
+  "invalid_operation",
+  "report_rejected",
+  "identity_unreadable",
+  "unsealed_secret",
+  "undecryptable_secret",
+  "invalid_desired_state",
+  "already_bound",
+  "state_lost",
+  "disk_full",
+  "update_failed",
+  "rolled_back",
+  "k3s_restart_pending",
+  "api_down",
+  "addon_failed",
+  "clock_offset_large",
+] as const;
+
+/** A condition's code. */
+export type ConditionCode = (typeof CONDITION_CODES)[number];

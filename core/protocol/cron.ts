@@ -1,0 +1,53 @@
+/** One field of a cron schedule: its range, and the names that may stand for numbers. */
+interface Field {
+  readonly min: number;
+  readonly max: number;
+  readonly names: readonly string[];
+}
+
+const MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
+
+/** The five fields as k3s's own parser (robfig/cron, standard) takes them. */
+const FIELDS: readonly Field[] = [
+  { min: 0, max: 59, names: [] },
+  { min: 0, max: 23, names: [] },
+  { min: 1, max: 31, names: [] },
+  { min: 1, max: 12, names: MONTHS },
+  { min: 0, max: 6, names: DAYS },
+];
+
+/**
+ * Whether `text` is a five-field cron schedule that k3s would take. k3s refuses to start with a bad one,
+ * so it is refused before it reaches a drop-in. Descriptors such as `@daily` are no five fields.
+ */
+export function isCronSchedule(text: string): boolean {
+  const fields = text.split(" ");
+  return fields.length === FIELDS.length &&
+    fields.every((value, index) => isField(value, FIELDS[index]!));
+}
+
+function isField(text: string, field: Field): boolean {
+  return text.split(",").every((part) => isRange(part, field));
+}
+
+function isRange(text: string, field: Field): boolean {
+  const [range, step, ...rest] = text.split("/");
+  if (range === undefined || rest.length > 0) return false;
+  if (step !== undefined && !(isNumber(step) && Number(step) > 0)) return false;
+  if (range === "*" || range === "?") return true;
+  const [from, to, ...more] = range.split("-").map((bound) => valueOf(bound, field));
+  if (from === undefined || from === null || to === null || more.length > 0) return false;
+  const last = to ?? from;
+  return from >= field.min && last <= field.max && from <= last;
+}
+
+function valueOf(text: string, field: Field): number | null {
+  const name = field.names.indexOf(text.toLowerCase());
+  if (name >= 0) return name + field.min;
+  return isNumber(text) ? Number(text) : null;
+}
+
+function isNumber(text: string): boolean {
+  return /^[0-9]{1,4}$/.test(text);
+}

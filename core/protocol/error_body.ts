@@ -1,0 +1,14 @@
+import { z } from "zod";
+
+/** The body of an answer that is no 200 (protocol §1). Members beside these depend on the code. */
+export const ErrorBody = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string().optional(),
+    /** With `clock_skew`: the portal's time, RFC 3339. */
+    time: z.string().optional(),
+    /** With `protocol_too_old`: the release to update to. */
+    release: z.string().optional(),
+  }),
+});
+export type ErrorBody = z.infer<typeof ErrorBody>;

@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { Rfc3339 } from "./identifiers.ts";
+
+/**
+ * An operation as offered in a sync answer (protocol §5). `id` and `expires_at` are judged by the engine
+ * (`invalid_operation`, `invalid_params`), so that their faults do not hold back the desired state.
+ */
+export const Operation = z.object({
+  id: z.string(),
+  kind: z.string(),
+  params: z.record(z.string(), z.json()),
+  expires_at: z.string().optional(),
+});
+export type Operation = z.infer<typeof Operation>;
+
+/** One event of an operation. `seq` starts at 1 and rises by 1; a number never changes its content. */
+export const OperationEvent = z.object({
+  seq: z.int().min(1),
+  at: Rfc3339,
+  step: z.string().nullable(),
+  state: z.enum(["started", "progress", "succeeded", "failed"]),
+  message: z.string().optional(),
+  progress: z.object({
+    done: z.int().min(0),
+    total: z.int().min(0).nullable(),
+    unit: z.enum(["bytes", "items", "seconds"]),
+  }).optional(),
+});
+export type OperationEvent = z.infer<typeof OperationEvent>;
+
+/** How an operation ended. */
+export const OperationResult = z.object({
+  state: z.enum(["succeeded", "failed", "unsupported", "refused"]),
+  step: z.string().optional(),
+  code: z.string().optional(),
+  message: z.string().optional(),
+  log_tail: z.array(z.string()).max(200).optional(),
+  output: z.record(z.string(), z.json()).optional(),
+});
+export type OperationResult = z.infer<typeof OperationResult>;
+
+/** Body of `POST /operations/{id}/events`. */
+export const EventsRequest = z.object({
+  events: z.array(OperationEvent),
+  result: OperationResult.optional(),
+});
+export type EventsRequest = z.infer<typeof EventsRequest>;
+
+/** Answer to it: the highest sequence number taken so far. */
+export const EventsAnswer = z.object({ acked: z.int().min(0) });
+export type EventsAnswer = z.infer<typeof EventsAnswer>;

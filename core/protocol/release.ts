@@ -1,0 +1,79 @@
+import { z } from "zod";
+import { DnsLabel, ReleaseVersion, Rfc3339, Sha256Hex } from "./identifiers.ts";
+import { isLoopbackHost } from "./loopback.ts";
+
+/** A file to fetch: `sha256` and `size` are of the decoded file (protocol §6). */
+export const Artifact = z.object({
+  url: z.string().refine(isArtifactUrl, "is neither https nor http on loopback"),
+  sha256: Sha256Hex,
+  size: z.int().min(1),
+  encoding: z.literal("gzip").optional(),
+  encoded_size: z.int().min(1).optional(),
+});
+export type Artifact = z.infer<typeof Artifact>;
+
+const Artifacts = z.partialRecord(z.enum(["amd64", "arm64"]), Artifact);
+const Workload = z.object({ namespace: z.string(), name: z.string() });
+
+/** How an applied add-on shows that it works. */
+export const HealthCheck = z.union([
+  z.object({ deployment: Workload }),
+  z.object({ daemonset: Workload }),
+  z.object({ helmchart: z.object({ name: z.string() }) }),
+  z.object({
+    condition: z.object({
+      apiVersion: z.string(),
+      kind: z.string(),
+      namespace: z.string().optional(),
+      name: z.string(),
+      type: z.string(),
+    }),
+  }),
+]);
+export type HealthCheck = z.infer<typeof HealthCheck>;
+
+/** What an option may be, and whether its value is secret. */
+export const OptionDeclaration = z.object({
+  type: z.enum(["string", "number", "boolean", "array", "object"]),
+  required: z.boolean().optional(),
+  default: z.json().optional(),
+  secret: z.boolean().optional(),
+});
+export type OptionDeclaration = z.infer<typeof OptionDeclaration>;
+
+/** The template of one add-on. `objects` is a JSON-e template of a list of objects. */
+export const AddonTemplate = z.object({
+  requires: z.array(DnsLabel).optional(),
+  conflicts: z.array(DnsLabel).optional(),
+  options: z.record(z.string(), OptionDeclaration),
+  objects: z.json(),
+  secret_data: z.record(z.string(), z.string()).optional(),
+  health: z.array(HealthCheck).optional(),
+  manifest: DnsLabel.optional(),
+  removal: z.enum(["delete", "platform"]).optional(),
+});
+export type AddonTemplate = z.infer<typeof AddonTemplate>;
+
+/** A release, as its signed manifest describes it (protocol §6). */
+export const Release = z.object({
+  version: ReleaseVersion,
+  created_at: Rfc3339,
+  agent: z.object({ version: ReleaseVersion, artifacts: Artifacts }),
+  image: z.object({ k3s_version: z.string(), artifacts: Artifacts }),
+  addons: z.record(DnsLabel, AddonTemplate),
+});
+export type Release = z.infer<typeof Release>;
+
+function isArtifactUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const url = new URL(text);
+  return url.protocol === "https:" || (url.protocol === "http:" && isLoopbackHost(url.hostname));
+}
+
+/** A DSSE envelope (protocol §6). Other members are ignored: only what is signed counts. */
+export const Envelope = z.object({
+  payloadType: z.string(),
+  payload: z.string(),
+  signatures: z.array(z.object({ keyid: z.string().optional(), sig: z.string() })),
+});
+export type Envelope = z.infer<typeof Envelope>;
