@@ -1,0 +1,121 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, concatBytes } from "@noble/hashes/utils.js";
+import type { JsonValue } from "../json.ts";
+import { fail, ok, type Result } from "../result.ts";
+import type { Secret } from "../secret.ts";
+import { decodeBase64, encodeBase64 } from "./base64.ts";
+import { parseBody } from "./json_body.ts";
+import { Envelope, Release } from "./release.ts";
+import { describeIssue } from "./schema_error.ts";
+import { sign, signingPublicKey, verify } from "./signing.ts";
+
+/** The only payload type that is a release manifest (protocol §6). */
+export const RELEASE_PAYLOAD_TYPE = "application/vnd.pbx.release+json";
+
+/** Why a release manifest does not count. */
+export interface ManifestRejected {
+  readonly code: "manifest_rejected";
+  readonly message: string;
+}
+
+/** DSSE's pre-authentication encoding: what is signed. Lengths are in bytes, decimal. */
+export function pae(payloadType: string, payload: Uint8Array): Uint8Array {
+  const encoder = new TextEncoder();
+  const type = encoder.encode(payloadType);
+  return concatBytes(
+    encoder.encode(`DSSEv1 ${type.length} `),
+    type,
+    encoder.encode(` ${payload.length} `),
+    payload,
+  );
+}
+
+/** A release key's ID: the first 16 hex digits of SHA-256 of the 32-byte public key. */
+export function keyId(publicKey: Uint8Array): string {
+  return bytesToHex(sha256(publicKey)).slice(0, 16);
+}
+
+/**
+ * Reads and verifies the manifest of release `version` (protocol §6). Nothing of the payload is looked at
+ * before a signature by one of the `trusted` release keys holds. Signatures by other keys are ignored.
+ */
+export function verifyRelease(
+  body: Uint8Array,
+  version: string,
+  trusted: readonly Uint8Array[],
+): Result<Release, ManifestRejected> {
+  if (trusted.length === 0) {
+    return rejected("this agent was built without release keys and takes no release");
+  }
+  const envelope = readEnvelope(body);
+  if (!envelope.ok) return envelope;
+  const payload = decodeBase64(envelope.value.payload);
+  if (payload === null) {
+    return rejected("the envelope's payload is no standard base64 with padding");
+  }
+  if (!isSigned(envelope.value, payload, trusted)) {
+    return rejected(`no signature by a release key of this agent (${keyNames(trusted)}) holds`);
+  }
+  return readRelease(payload, version);
+}
+
+/** An envelope around `payload`, signed with each of `seeds` in turn. */
+export function signEnvelope(payload: Uint8Array, seeds: readonly Secret<Uint8Array>[]): Envelope {
+  const signed = pae(RELEASE_PAYLOAD_TYPE, payload);
+  return {
+    payloadType: RELEASE_PAYLOAD_TYPE,
+    payload: encodeBase64(payload),
+    signatures: seeds.map((seed) => ({
+      keyid: keyId(signingPublicKey(seed)),
+      sig: encodeBase64(sign(seed, signed)),
+    })),
+  };
+}
+
+function readEnvelope(body: Uint8Array): Result<Envelope, ManifestRejected> {
+  const json = readJson(body, "the envelope");
+  if (!json.ok) return json;
+  const envelope = Envelope.safeParse(json.value);
+  if (!envelope.success) return rejected(`no DSSE envelope: ${describeIssue(envelope.error)}`);
+  if (envelope.data.payloadType !== RELEASE_PAYLOAD_TYPE) {
+    return rejected(`the envelope's payloadType is not ${RELEASE_PAYLOAD_TYPE}`);
+  }
+  return ok(envelope.data);
+}
+
+function readRelease(payload: Uint8Array, version: string): Result<Release, ManifestRejected> {
+  const json = readJson(payload, "the signed payload");
+  if (!json.ok) return json;
+  const release = Release.safeParse(json.value);
+  if (!release.success) return rejected(`no release manifest: ${describeIssue(release.error)}`);
+  if (release.data.version !== version) {
+    return rejected(`this is the manifest of release ${release.data.version}`);
+  }
+  return ok(release.data);
+}
+
+function readJson(bytes: Uint8Array, what: string): Result<JsonValue, ManifestRejected> {
+  const json = parseBody(bytes, { rejectDuplicateKeys: true });
+  return json.ok ? json : rejected(json.error.message.replace("the body", what));
+}
+
+function isSigned(
+  envelope: Envelope,
+  payload: Uint8Array,
+  trusted: readonly Uint8Array[],
+): boolean {
+  const signed = pae(envelope.payloadType, payload);
+  return envelope.signatures.some(({ keyid, sig }) => {
+    const signature = decodeBase64(sig);
+    return signature !== null &&
+      trusted.some((key) => keyid === keyId(key) && verify(key, signature, signed));
+  });
+}
+
+function keyNames(trusted: readonly Uint8Array[]): string {
+  return trusted.map(keyId).join(", ");
+}
+
+function rejected(message: string): Result<never, ManifestRejected> {
+  return fail({ code: "manifest_rejected", message });
+}

@@ -1,0 +1,62 @@
+import type { JsonValue } from "../json.ts";
+import { fail, ok, type Result } from "../result.ts";
+import { findBreach } from "./json_scan.ts";
+
+/** Why a body is not taken (protocol §1); answered like 5xx. */
+export interface MalformedAnswer {
+  readonly code: "malformed_answer";
+  readonly message: string;
+}
+
+/** How strictly a body is read. */
+export interface BodyOptions {
+  /** Refuse an object that says a key twice: in signed documents two readers must see the same. */
+  readonly rejectDuplicateKeys?: boolean;
+}
+
+/** Deeper than any document of the protocol, shallow enough for every recursive reader after this one. */
+const MAX_DEPTH = 64;
+
+/** Keys that could reach an object's prototype (protocol §1). */
+const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+
+/**
+ * Reads a body: UTF-8 without a byte order mark, JSON, at most 64 levels deep, without the keys that
+ * protocol §1 refuses anywhere. The message names the fault, never a value.
+ */
+export function parseBody(
+  bytes: Uint8Array,
+  options: BodyOptions = {},
+): Result<JsonValue, MalformedAnswer> {
+  const text = decodeUtf8(bytes);
+  if (text === null) return malformed("is no UTF-8");
+  const value = parseJson(text);
+  if (value === undefined) return malformed("is no JSON");
+  const breach = findBreach(text, {
+    maxDepth: MAX_DEPTH,
+    forbiddenKeys: FORBIDDEN_KEYS,
+    duplicateKeys: options.rejectDuplicateKeys === true ? "refused" : "accepted",
+  });
+  return breach === null ? ok(value) : malformed(breach);
+}
+
+function decodeUtf8(bytes: Uint8Array): string | null {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
+/** The value, or undefined, which JSON cannot say. The parser's own message would quote the body. */
+function parseJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function malformed(why: string): Result<never, MalformedAnswer> {
+  return fail({ code: "malformed_answer", message: `the body ${why}` });
+}

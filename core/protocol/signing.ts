@@ -1,0 +1,43 @@
+import { ed25519 } from "@noble/curves/ed25519.js";
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
+import type { Secret } from "../secret.ts";
+
+/** What a request's signature covers (protocol §1). */
+export interface SignedParts {
+  readonly method: string;
+  /** The path as it is sent, with the query where there is one; never the origin. */
+  readonly path: string;
+  /** Unix time in whole seconds, by the corrected clock. */
+  readonly timestamp: number;
+  /** The body's bytes; none for a request without a body. */
+  readonly body: Uint8Array;
+}
+
+/** The bytes that the agent signs for one request (protocol §1). */
+export function signedBytes({ method, path, timestamp, body }: SignedParts): Uint8Array {
+  const lines = ["pbx-agent-v1", method, path, String(timestamp), bytesToHex(sha256(body))];
+  return new TextEncoder().encode(lines.join("\n"));
+}
+
+/** The 64-byte Ed25519 signature over `bytes`, by the key that the 32-byte `seed` makes. */
+export function sign(seed: Secret<Uint8Array>, bytes: Uint8Array): Uint8Array {
+  return ed25519.sign(bytes, seed.reveal());
+}
+
+/**
+ * Whether `signature` is `publicKey`'s over `bytes`, by the strict rules of RFC 8032. Keys and signatures
+ * of a wrong length, and points that are none, are a plain no.
+ */
+export function verify(publicKey: Uint8Array, signature: Uint8Array, bytes: Uint8Array): boolean {
+  try {
+    return ed25519.verify(signature, bytes, publicKey, { zip215: false });
+  } catch {
+    return false;
+  }
+}
+
+/** The 32-byte Ed25519 public key of a 32-byte seed. */
+export function signingPublicKey(seed: Secret<Uint8Array>): Uint8Array {
+  return ed25519.getPublicKey(seed.reveal());
+}
