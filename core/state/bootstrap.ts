@@ -1,0 +1,28 @@
+import { z } from "zod";
+import type { Disk, DiskError } from "../ports/disk.ts";
+import { EnrollAnswer } from "../protocol/enroll.ts";
+import { ServerId } from "../protocol/identifiers.ts";
+import type { Result } from "../result.ts";
+import type { Found } from "./durable.ts";
+import { readDocument, writeDocument } from "./durable.ts";
+import { FORMAT, jsonBytes, jsonParser } from "./json_document.ts";
+import { BOOTSTRAP_FILE } from "./paths.ts";
+
+const BootstrapDocument = z.object({
+  format: z.literal(FORMAT),
+  server_id: ServerId,
+  portal: z.string(),
+  answer: EnrollAnswer,
+});
+/** bootstrap.json: the answer to the enrollment, secrets still sealed, and whom it was given to. */
+export type Bootstrap = Omit<z.infer<typeof BootstrapDocument>, "format">;
+
+/** Reads bootstrap.json. */
+export function loadBootstrap(disk: Disk): Promise<Result<Found<Bootstrap>, DiskError>> {
+  return readDocument(disk, BOOTSTRAP_FILE, jsonParser(BootstrapDocument));
+}
+
+/** Stores the answer durably. */
+export function saveBootstrap(disk: Disk, bootstrap: Bootstrap): Promise<Result<void, DiskError>> {
+  return writeDocument(disk, BOOTSTRAP_FILE, jsonBytes({ format: FORMAT, ...bootstrap }));
+}

@@ -1,0 +1,120 @@
+import { isMap, isScalar, parseDocument } from "yaml";
+import { DnsLabel } from "../protocol/identifiers.ts";
+import { isLoopbackHost } from "../protocol/loopback.ts";
+import { fail, ok } from "../result.ts";
+import type { Result } from "../result.ts";
+import { Secret } from "../secret.ts";
+import { portalBase } from "./portal_url.ts";
+
+/** `/etc/pbx-agent/config.yaml` (operations.md, Files). */
+export interface Config {
+  /** Base URL of the portal, without a slash at its end. */
+  readonly portal: string;
+  readonly clusterId: string;
+  readonly nodeName: string;
+  /** There until it is used. */
+  readonly enrollmentToken?: Secret;
+  /** PEM file with certificate authorities to trust beside the system's. */
+  readonly caFile?: string;
+  /** For labs: a metadata service on loopback. */
+  readonly metadataUrl?: string;
+  /** Keys that mean nothing to this version. */
+  readonly unknown: readonly string[];
+}
+
+const KNOWN = ["portal", "cluster_id", "node_name", "enrollment_token", "ca_file", "metadata_url"];
+
+/** Reads the configuration's text. The error says which key is wrong and what would be right. */
+export function parseConfig(text: string): Result<Config, string> {
+  const document = parseDocument(text, { uniqueKeys: true, logLevel: "silent" });
+  // The library's own message quotes the line, and with it perhaps the token.
+  if (document.errors.length > 0) return fail("is no valid YAML: check its indentation and quotes");
+  const values: unknown = document.toJS();
+  if (typeof values !== "object" || values === null || Array.isArray(values)) {
+    return fail("is no mapping of keys to values");
+  }
+  const entries = new Map(Object.entries(values));
+
+  const problems: string[] = [];
+  function textOf(key: string, required: boolean): string | undefined {
+    const value: unknown = entries.get(key);
+    if (value === undefined || value === null) {
+      if (required) problems.push(`'${key}' is missing`);
+      return undefined;
+    }
+    if (typeof value === "string" && value.trim() !== "") return value.trim();
+    problems.push(`'${key}' must be a text that is not empty`);
+    return undefined;
+  }
+
+  const portal = textOf("portal", true);
+  const base = portal === undefined ? undefined : portalBase(portal);
+  if (base !== undefined && !base.ok) problems.push(`'portal': ${base.error}`);
+  const clusterId = textOf("cluster_id", true);
+  const nodeName = textOf("node_name", true);
+  for (const [key, value] of [["cluster_id", clusterId], ["node_name", nodeName]]) {
+    if (value !== undefined && !DnsLabel.safeParse(value).success) {
+      problems.push(`'${key}': '${value}' is no DNS-1123 label`);
+    }
+  }
+  const token = textOf("enrollment_token", false);
+  const caFile = textOf("ca_file", false);
+  if (caFile !== undefined && !caFile.startsWith("/")) {
+    problems.push(`'ca_file': '${caFile}' is no absolute path`);
+  }
+  const metadataUrl = textOf("metadata_url", false);
+  if (metadataUrl !== undefined && !isLoopbackUrl(metadataUrl)) {
+    problems.push(`'metadata_url': '${metadataUrl}' is not on loopback; it is for labs only`);
+  }
+
+  if (problems.length > 0 || !base?.ok || clusterId === undefined || nodeName === undefined) {
+    return fail(problems.join("; "));
+  }
+  return ok({
+    portal: base.value,
+    clusterId,
+    nodeName,
+    ...(token === undefined ? {} : { enrollmentToken: new Secret(token) }),
+    ...(caFile === undefined ? {} : { caFile }),
+    ...(metadataUrl === undefined ? {} : { metadataUrl }),
+    unknown: [...entries.keys()].filter((key) => !KNOWN.includes(key)),
+  });
+}
+
+function isLoopbackUrl(text: string): boolean {
+  return /^https?:\/\//.test(text) && URL.canParse(text) && isLoopbackHost(new URL(text).hostname);
+}
+
+/**
+ * The configuration without its enrollment token; every other byte stays, comments included
+ * (operations.md, First start, step 4). Null where there is no token in it.
+ */
+export function withoutToken(text: string): string | null {
+  const document = parseDocument(text, { logLevel: "silent" });
+  const map = document.contents;
+  if (!isMap(map)) return null;
+  const pair = map.items.find((item) =>
+    isScalar(item.key) && item.key.value === "enrollment_token"
+  );
+  if (pair === undefined) return null;
+
+  const cut = cutLines(text, pair.key, pair.value);
+  document.delete("enrollment_token");
+  const wanted = JSON.stringify(document.toJS() ?? {});
+  if (cut !== null) {
+    const rest = parseDocument(cut, { logLevel: "silent" });
+    if (rest.errors.length === 0 && JSON.stringify(rest.toJS() ?? {}) === wanted) return cut;
+  }
+  // A flow mapping on one line, for example: the library writes it anew.
+  return document.toString();
+}
+
+/** The text without the lines from the key's first to the value's last, or null where unknown. */
+function cutLines(text: string, key: unknown, value: unknown): string | null {
+  const from = isScalar(key) ? key.range?.[0] : undefined;
+  const to = isScalar(value) ? value.range?.[1] : undefined;
+  if (from === undefined || to === undefined) return null;
+  const start = text.lastIndexOf("\n", from - 1) + 1;
+  const newline = text.indexOf("\n", Math.max(to - 1, from));
+  return text.slice(0, start) + (newline < 0 ? "" : text.slice(newline + 1));
+}

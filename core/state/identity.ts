@@ -1,0 +1,82 @@
+import { z } from "zod";
+import type { Disk, DiskError } from "../ports/disk.ts";
+import type { Random } from "../ports/random.ts";
+import { decodeBase64, encodeBase64 } from "../protocol/base64.ts";
+import { AgentId, DnsLabel, Rfc3339, ServerId } from "../protocol/identifiers.ts";
+import type { Result } from "../result.ts";
+import { Secret } from "../secret.ts";
+import type { Found } from "./durable.ts";
+import { readDocument, writeDocument } from "./durable.ts";
+import { FORMAT, jsonBytes, jsonParser } from "./json_document.ts";
+import { IDENTITY_FILE } from "./paths.ts";
+
+const Key32 = z.string().transform((text, context) => {
+  const bytes = decodeBase64(text);
+  if (bytes?.length === 32) return new Secret<Uint8Array>(bytes);
+  context.addIssue({ code: "custom", message: "is not the base64 of 32 bytes" });
+  return z.NEVER;
+});
+
+const KeyPairs = z.object({
+  created_at: Rfc3339,
+  /** Seed of the Ed25519 key. */
+  signing: Key32,
+  /** X25519 secret key. */
+  sealing: Key32,
+});
+/** The agent's private keys: one to sign with, one that secrets are sealed to. */
+export type KeyPairs = z.infer<typeof KeyPairs>;
+
+const Binding = z.object({
+  agent_id: AgentId,
+  cluster_id: DnsLabel,
+  node_name: DnsLabel,
+  server_id: ServerId,
+  /** Base URL of the portal that enrolled it: still known where the configuration is refused. */
+  portal: z.string(),
+});
+/** What the agent became at its enrollment. It never changes afterwards. */
+export type Binding = z.infer<typeof Binding>;
+
+const IdentityDocument = z.object({
+  format: z.literal(FORMAT),
+  binding: Binding.nullable(),
+  keys: KeyPairs,
+  /** During a rotation, the pair that is being replaced. */
+  previous: KeyPairs.optional(),
+});
+/** identity.json: keys from the first start on, the binding once the portal has given an ID. */
+export type Identity = Omit<z.infer<typeof IdentityDocument>, "format">;
+
+/** Fresh keys, not stored yet. `createdAt`: RFC 3339. */
+export function newKeys(random: Random, createdAt: string): KeyPairs {
+  return {
+    created_at: createdAt,
+    signing: new Secret(random.bytes(32)),
+    sealing: new Secret(random.bytes(32)),
+  };
+}
+
+/** Reads identity.json. Unreadable is never answered with fresh keys: the caller idles. */
+export function loadIdentity(disk: Disk): Promise<Result<Found<Identity>, DiskError>> {
+  return readDocument(disk, IDENTITY_FILE, jsonParser(IdentityDocument));
+}
+
+/** Stores the identity durably. */
+export function saveIdentity(disk: Disk, identity: Identity): Promise<Result<void, DiskError>> {
+  const document = {
+    format: FORMAT,
+    binding: identity.binding,
+    keys: plain(identity.keys),
+    ...(identity.previous === undefined ? {} : { previous: plain(identity.previous) }),
+  };
+  return writeDocument(disk, IDENTITY_FILE, jsonBytes(document));
+}
+
+function plain(keys: KeyPairs): Record<string, string> {
+  return {
+    created_at: keys.created_at,
+    signing: encodeBase64(keys.signing.reveal()),
+    sealing: encodeBase64(keys.sealing.reveal()),
+  };
+}

@@ -1,0 +1,34 @@
+import type { z } from "zod";
+import { isJsonObject } from "../json.ts";
+import type { Found } from "./durable.ts";
+
+/** The format that this program writes; a file with a higher number is refused, never overwritten. */
+export const FORMAT = 1;
+
+/** A parser for the agent's own JSON files: `{"format": 1, ...}` in the shape of `schema`. */
+export function jsonParser<T>(
+  schema: z.ZodType<T>,
+): (bytes: Uint8Array) => Exclude<Found<T>, { kind: "absent" }> {
+  return (bytes) => {
+    let value: unknown;
+    try {
+      value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    } catch {
+      return { kind: "unreadable", reason: "is no JSON" };
+    }
+    if (isJsonObject(value)) {
+      const format = value["format"];
+      if (typeof format === "number" && format > FORMAT) return { kind: "newer", format };
+    }
+    const parsed = schema.safeParse(value);
+    if (parsed.success) return { kind: "loaded", value: parsed.data };
+    // Names the place only: a value might be a key.
+    const where = parsed.error.issues[0]?.path.join(".") ?? "";
+    return { kind: "unreadable", reason: `has an unexpected shape at '${where}'` };
+  };
+}
+
+/** The bytes of a document, readable for people too. */
+export function jsonBytes(value: unknown): Uint8Array {
+  return new TextEncoder().encode(`${JSON.stringify(value, null, 2)}\n`);
+}

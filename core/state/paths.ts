@@ -1,0 +1,35 @@
+/**
+ * Every path the agent owns or writes (operations.md, Files). Canonical: `--root DIR` is put before them
+ * by the disk adapter, so the core never sees it.
+ */
+export const CONFIG_DIRECTORY = "/etc/pbx-agent";
+export const CONFIG_FILE = `${CONFIG_DIRECTORY}/config.yaml`;
+
+export const STATE_DIRECTORY = "/var/lib/pbx-agent";
+export const IDENTITY_FILE = `${STATE_DIRECTORY}/identity.json`;
+export const STATE_FILE = `${STATE_DIRECTORY}/state.json`;
+export const BOOTSTRAP_FILE = `${STATE_DIRECTORY}/bootstrap.json`;
+/** The verified release manifest's envelope, kept so that a start without the portal knows its release. */
+export const RELEASE_FILE = `${STATE_DIRECTORY}/release.json`;
+/** Held by the one running agent. */
+export const LOCK_FILE = `${STATE_DIRECTORY}/lock`;
+/** Where an unreadable state.json is kept aside. */
+export const STATE_ASIDE_FILE = `${STATE_DIRECTORY}/state.json.unreadable`;
+export const PROGRAM_FILE = `${STATE_DIRECTORY}/bin/pbx-agent`;
+
+export const AGENT_UNIT = "pbx-agent.service";
+export const AGENT_UNIT_FILE = `/etc/systemd/system/${AGENT_UNIT}`;
+export const ROLLBACK_UNITS = ["pbx-agent-rollback.timer", "pbx-agent-rollback.service"] as const;
+export const SYSTEMD_DIRECTORY = "/etc/systemd/system";
+
+export const K3S_UNIT = "k3s.service";
+export const K3S_PROGRAM = "/usr/local/bin/k3s";
+export const K3S_CONFIG_FILE = "/etc/rancher/k3s/config.yaml";
+/** Keeps k3s from starting while the hold file is there (a restore is under way). */
+export const K3S_HOLD_DROP_IN = "/etc/systemd/system/k3s.service.d/50-pbx-hold.conf";
+export const K3S_HOLD_FILE = `${STATE_DIRECTORY}/hold-k3s`;
+
+/** The folder of a path: everything before its last slash. */
+export function parentOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/")) || "/";
+}

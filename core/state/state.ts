@@ -1,0 +1,97 @@
+import { z } from "zod";
+import { DesiredState } from "../protocol/desired_state.ts";
+import { Rfc3339 } from "../protocol/identifiers.ts";
+import { OperationEvent, OperationResult } from "../protocol/operation.ts";
+import { Condition, DesiredTag } from "../protocol/sync.ts";
+import { FORMAT } from "./json_document.ts";
+
+/** How far the first start of k3s has come (operations.md, First start, step 5). */
+export const FIRST_START_STEPS = [
+  "configure",
+  "start",
+  "wait_api",
+  "write_secrets",
+  "done",
+] as const;
+
+const Channel = z.object({
+  /** Failures in a row; 0 after a success. The backoff's step is this minus one. */
+  failures: z.int().min(0),
+  /** Local wall clock until which the portal asked to be left alone (429), RFC 3339. */
+  retry_after_until: Rfc3339.nullable(),
+});
+/** What is known about trouble with one kind of request (protocol §1). */
+export type Channel = z.infer<typeof Channel>;
+
+/** The kinds of requests that back off apart from one another. Enrollment shares `sync`. */
+export const CHANNELS = ["sync", "events", "manifests"] as const;
+export type ChannelName = (typeof CHANNELS)[number];
+
+/** An operation's report on its way to the portal. */
+const Report = z.object({
+  id: z.string(),
+  kind: z.string(),
+  step: z.string().nullable(),
+  /** Events that the portal has not acknowledged. */
+  events: z.array(OperationEvent),
+  /** The last sequence number given out. */
+  seq: z.int().min(0),
+  result: OperationResult.optional(),
+  /** The result goes alone, without log and output: the portal refused it with them three times. */
+  result_alone: z.boolean().optional(),
+});
+export type Report = z.infer<typeof Report>;
+
+const Finished = z.object({ kind: z.string(), at: Rfc3339, result: OperationResult });
+export type Finished = z.infer<typeof Finished>;
+
+/** state.json (operations.md, Files). Secrets inside stay sealed. */
+export const StateDocument = z.object({
+  format: z.literal(FORMAT),
+  /** Portal time minus local time, milliseconds, as the last `clock_skew` answer told. */
+  clock_offset_ms: z.int(),
+  channels: z.object({ sync: Channel, events: Channel, manifests: Channel }),
+  /** The identity was refused with 401. */
+  revoked: z.boolean(),
+  enrollment: z.object({
+    /** Hex SHA-256 of the token that the count is about. */
+    token_sha256: z.string(),
+    /** How often the portal refused it with 401. */
+    refused: z.int().min(0),
+  }).nullable(),
+  /** Why the agent idles, or why the portal could not be used last time; for `status`. */
+  trouble: z.object({ code: z.string(), message: z.string(), since: Rfc3339 }).nullable(),
+  first_start: z.enum(FIRST_START_STEPS),
+  /** UID of kube-system, which names the cluster's database through restores. */
+  kube_system_uid: z.string().nullable(),
+  /** Boot ID that the agent last ran under. */
+  boot_id: z.string().nullable(),
+  desired: z.object({ tag: DesiredTag, state: DesiredState }).nullable(),
+  /** Hex SHA-256 by path of the drop-ins that k3s was last started with; null when not known. */
+  k3s_drop_ins: z.record(z.string(), z.string()).nullable(),
+  conditions: z.array(Condition),
+  /** The operation whose report is not done yet. */
+  operation: Report.nullable(),
+  /** Results of the last 30 days, by operation ID. */
+  finished: z.record(z.string(), Finished),
+});
+export type State = Omit<z.infer<typeof StateDocument>, "format">;
+
+const QUIET: Channel = { failures: 0, retry_after_until: null };
+
+/** The state of an agent that has not done anything yet. */
+export const EMPTY_STATE: State = {
+  clock_offset_ms: 0,
+  channels: { sync: QUIET, events: QUIET, manifests: QUIET },
+  revoked: false,
+  enrollment: null,
+  trouble: null,
+  first_start: "configure",
+  kube_system_uid: null,
+  boot_id: null,
+  desired: null,
+  k3s_drop_ins: null,
+  conditions: [],
+  operation: null,
+  finished: {},
+};
