@@ -18,8 +18,12 @@ const FIELDS: readonly Field[] = [
 ];
 
 /**
- * Whether `text` is a five-field cron schedule that k3s would take. k3s refuses to start with a bad one,
- * so it is refused before it reaches a drop-in. Descriptors such as `@daily` are no five fields.
+ * Whether `text` is a five-field cron schedule that k3s would take (protocol §4). k3s refuses to start with
+ * a bad one, so it is refused before it reaches a drop-in.
+ *
+ * Stricter than k3s's parser where that is lenient: fields are parted by exactly one blank, a list has no
+ * empty member, a number has no sign and at most four digits, nothing follows a star but a step, and
+ * neither descriptors such as `@daily` nor a leading `TZ=` are taken, for they are no five fields.
  */
 export function isCronSchedule(text: string): boolean {
   const fields = text.split(" ");
@@ -36,6 +40,7 @@ function isRange(text: string, field: Field): boolean {
   if (range === undefined || rest.length > 0) return false;
   if (step !== undefined && !(isNumber(step) && Number(step) > 0)) return false;
   if (range === "*" || range === "?") return true;
+  // A single number with a step means from there to the field's maximum: valid whenever the number is.
   const [from, to, ...more] = range.split("-").map((bound) => valueOf(bound, field));
   if (from === undefined || from === null || to === null || more.length > 0) return false;
   const last = to ?? from;
