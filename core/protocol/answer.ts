@@ -1,0 +1,96 @@
+import type { JsonValue } from "../json.ts";
+import type { Result } from "../result.ts";
+import { ErrorBody } from "./error_body.ts";
+import { ReleaseVersion, Rfc3339 } from "./identifiers.ts";
+import { parseBody } from "./json_body.ts";
+import { retryAfterMs } from "./retry_after.ts";
+
+/** An answer as it came: header names in lower case. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+/** Why no answer came. */
+export interface NoReply {
+  readonly code: string;
+  readonly message: string;
+}
+
+/** What an answer says, before anybody decides what to do about it. */
+export type Meaning =
+  | { readonly kind: "success"; readonly body: JsonValue }
+  /** 400, other 4xx and 3xx: this request is wrong and will stay wrong. */
+  | {
+    readonly kind: "rejected";
+    readonly status: number;
+    readonly code: string;
+    readonly message: string;
+  }
+  | { readonly kind: "unauthorized"; readonly code: string; readonly message: string }
+  | { readonly kind: "replayed" }
+  /** `portalTime`: milliseconds since the epoch. */
+  | { readonly kind: "clock_skew"; readonly portalTime: number }
+  | { readonly kind: "too_old"; readonly release: string | null }
+  /** 429: asked to wait `ms`. */
+  | { readonly kind: "wait"; readonly ms: number }
+  /** 5xx, a malformed answer, no network, a time-out: try again later. */
+  | { readonly kind: "trouble"; readonly code: string; readonly message: string };
+
+/**
+ * Reads an answer of the portal (protocol §1, both tables). `correctedNow`: the corrected clock,
+ * milliseconds since the epoch. A known status with an unreadable body is read by its status.
+ */
+export function meaningOf(reply: Result<Reply, NoReply>, correctedNow: number): Meaning {
+  if (!reply.ok) {
+    const code = reply.error.code === "too_large" ? "body_too_large" : reply.error.code;
+    return { kind: "trouble", code, message: reply.error.message };
+  }
+  const { status, headers, body } = reply.value;
+  if (status === 200) return success(headers, body);
+  const error = errorBody(body);
+  const code = error?.code ?? "";
+  const message = `${status}${code === "" ? "" : ` ${code}`}${
+    error?.message === undefined ? "" : `: ${error.message.slice(0, 300)}`
+  }`;
+
+  if (status === 400 && code === "replayed") return { kind: "replayed" };
+  if (status === 401) return { kind: "unauthorized", code, message };
+  if (status === 409 && code === "clock_skew" && Rfc3339.safeParse(error?.time).success) {
+    return { kind: "clock_skew", portalTime: Date.parse(error?.time ?? "") };
+  }
+  if (status === 426) {
+    const release = ReleaseVersion.safeParse(error?.release);
+    return { kind: "too_old", release: release.success ? release.data : null };
+  }
+  if (status === 429) {
+    const ms = retryAfterMs(headers, correctedNow);
+    return ms === null
+      ? { kind: "trouble", code: "http_429", message: `${message} without a usable Retry-After` }
+      : { kind: "wait", ms };
+  }
+  if (status >= 300 && status < 500) return { kind: "rejected", status, code, message };
+  return { kind: "trouble", code: `http_${status}`, message };
+}
+
+function success(headers: Reply["headers"], bytes: Uint8Array): Meaning {
+  const type = headers["content-type"] ?? "";
+  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type.trim())) {
+    return {
+      kind: "trouble",
+      code: "malformed_answer",
+      message: `the answer's content type is '${type.slice(0, 80)}', not JSON`,
+    };
+  }
+  const body = parseBody(bytes);
+  return body.ok
+    ? { kind: "success", body: body.value }
+    : { kind: "trouble", code: "malformed_answer", message: body.error.message };
+}
+
+function errorBody(bytes: Uint8Array): ErrorBody["error"] | null {
+  const json = parseBody(bytes);
+  const parsed = json.ok ? ErrorBody.safeParse(json.value) : null;
+  return parsed?.success ? parsed.data.error : null;
+}
