@@ -1,0 +1,104 @@
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { cacheDirectory } from "./cache_directory.ts";
+import { mustRun } from "./command.ts";
+
+const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
+/** The runtime that the lab offers, and the compiler of exactly its version. */
+const LAB_DENO = "2.6.8";
+const BUILD_TIMEOUT_MS = 5 * 60_000;
+
+/**
+ * What the compiled program may do. The agent is root and works on the whole machine, so paths are
+ * not narrowed; it starts programs, but never loads native code, and reads no variable that is not
+ * named here.
+ */
+const PERMISSIONS = ["--allow-read", "--allow-write", "--allow-net", "--allow-run", "--allow-sys"];
+
+/**
+ * Builds the lab's agent (`cli/lab.ts` unless `entry` names another) into one program and gives its
+ * path. Built once for the same sources: the bundle's hash names the file in the lab's cache.
+ */
+export async function buildAgentProgram(entry = "cli/lab.ts"): Promise<string> {
+  const cache = await cacheDirectory();
+  const work = await Deno.makeTempDir({ dir: cache, prefix: "compile-" });
+  try {
+    const bundle = join(work, "agent.js");
+    await bundleProgram(entry, bundle);
+    const compiler = await findCompiler();
+    const hash = createHash("sha256")
+      .update(await Deno.readFile(bundle))
+      .update(JSON.stringify([compiler.command, PERMISSIONS]))
+      .digest("hex");
+    const program = join(cache, `pbx-agent-${hash.slice(0, 16)}`);
+    if (await Deno.stat(program).then(() => true, () => false)) return program;
+    const made = join(work, "pbx-agent");
+    await compile(compiler, bundle, made);
+    await Deno.rename(made, program);
+    await removeOldPrograms(cache);
+    return program;
+  } finally {
+    await Deno.remove(work, { recursive: true });
+  }
+}
+
+/**
+ * One file without imports. `--platform browser` takes the ES module builds of the packages: the
+ * CommonJS build of `yaml` asks for a Node.js module at run time and reads the environment.
+ */
+async function bundleProgram(entry: string, output: string): Promise<void> {
+  const flags = ["bundle", "--quiet", "--minify", "--platform", "browser", "--output", output];
+  await mustRun(Deno.execPath(), [...flags, entry], {
+    cwd: REPOSITORY,
+    timeoutMs: BUILD_TIMEOUT_MS,
+  });
+}
+
+/** Each is 92 MB. A run that goes on elsewhere may still start one that it built. */
+async function removeOldPrograms(cache: string): Promise<void> {
+  const dayAgo = Date.now() - 24 * 60 * 60_000;
+  for await (const { name } of Deno.readDir(cache)) {
+    if (!name.startsWith("pbx-agent-")) continue;
+    const { mtime } = await Deno.stat(join(cache, name));
+    if (mtime !== null && mtime.getTime() < dayAgo) await Deno.remove(join(cache, name));
+  }
+}
+
+/** A `deno` command line and the runtime that it joins programs with, if not its own. */
+interface Compiler {
+  readonly command: readonly [string, ...string[]];
+  readonly runtime: string | undefined;
+}
+
+/**
+ * `deno compile` downloads a runtime of its own version from Deno's site. A machine that reaches
+ * only a package registry takes the lab's runtime instead, and the compiler of that version.
+ */
+async function findCompiler(): Promise<Compiler> {
+  const lab = Deno.env.get("PBX_LAB");
+  const machine = Deno.build.arch === "aarch64" ? "arm64" : "x64";
+  for (const arch of lab === undefined ? [] : [machine, Deno.build.arch]) {
+    const runtime = join(lab ?? "", `denort-${LAB_DENO}-${arch}`);
+    const found = await Deno.stat(runtime).then((stat) => stat.isFile, () => false);
+    if (found) return { command: ["npx", "-y", `deno@${LAB_DENO}`], runtime };
+  }
+  return { command: [Deno.execPath()], runtime: undefined };
+}
+
+async function compile(compiler: Compiler, bundle: string, output: string): Promise<void> {
+  const [program, ...before] = compiler.command;
+  const flags = ["compile", "--quiet", "--no-check", "--no-config", "--no-lock", "--no-npm"];
+  try {
+    await mustRun(program, [...before, ...flags, ...PERMISSIONS, "--output", output, bundle], {
+      timeoutMs: BUILD_TIMEOUT_MS,
+      ...(compiler.runtime === undefined ? {} : { env: { DENORT_BIN: compiler.runtime } }),
+    });
+  } catch (error) {
+    throw new Error(
+      `the lab's agent could not be compiled. Either Deno's own runtime must be downloadable ` +
+        `(dl.deno.land), or the folder that PBX_LAB names must hold denort-${LAB_DENO}-x64 (or ` +
+        `-arm64): ${String(error)}`,
+    );
+  }
+}
