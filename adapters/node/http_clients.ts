@@ -53,7 +53,7 @@ export function proxyEnvironment(): Environment {
  * undo an explicit proxy. There is no option against it, so the variables are away for that moment; it
  * is synchronous, so nothing else sees them missing.
  */
-function withoutProxyVariables<T>(make: () => T): T {
+export function withoutProxyVariables<T>(make: () => T): T {
   const set = Object.entries(proxyEnvironment()).filter(([, value]) => value !== undefined);
   for (const [name] of set) Deno.env.delete(name);
   try {
