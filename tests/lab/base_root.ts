@@ -26,7 +26,9 @@ export async function makeBaseRoot(
   const building = await Deno.makeTempDir({ dir: await cacheDirectory(), prefix: "building-" });
   const sources = await hostSources();
   report(`building the base root ${root} (${SUITE}, ${PACKAGES.join(", ")}), about 30 s`);
-  report(`packages come from ${sources.length === 0 ? "deb.debian.org" : sources.join(", ")}`);
+  report(
+    `packages come from ${sources.length === 0 ? "Debian's default mirror" : sources.join(", ")}`,
+  );
   try {
     await bootstrap(building, sources);
     await trim(building);
