@@ -93,14 +93,16 @@ function secretOptions(addon: Placed): Placed[] {
   );
 }
 
-/** The path of a `k3s.config` key that may not be there. A trailing `+` is k3s's way to append. */
+/**
+ * The path of a `k3s.config` key that may not be there. A trailing `+` is k3s's way to append, and a
+ * `token=...` would reach k3s's command line as that flag; what follows the `=` is not shown.
+ */
 function clearConfigKey(root: Placed): string | null {
   const [config] = walk(root, ["k3s", "config"]);
   if (config === undefined || !isJsonObject(config.value)) return null;
-  const key = Object.keys(config.value).find((key) =>
-    CLEAR_CONFIG_KEYS.has(key.replace(/\++$/, ""))
-  );
-  return key === undefined ? null : join(config.path, key);
+  const names = Object.keys(config.value).map((key) => key.replace(/=.*$/s, ""));
+  const clear = names.find((name) => CLEAR_CONFIG_KEYS.has(name.replace(/\++$/, "")));
+  return clear === undefined ? null : join(config.path, clear);
 }
 
 /** Those of `names` that the object at `steps` has. */
