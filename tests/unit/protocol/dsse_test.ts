@@ -1,0 +1,90 @@
+import assert from "node:assert/strict";
+import { decodeBase64 } from "../../../core/protocol/base64.ts";
+import { keyId, pae, signEnvelope, verifyRelease } from "../../../core/protocol/dsse.ts";
+import { verify } from "../../../core/protocol/signing.ts";
+import { LAB_RELEASE_KEYS, signingPair, utf8 } from "../../../fixtures/source/material.ts";
+import envelope from "../../../fixtures/releases/1.4.0.json" with { type: "json" };
+import vectors from "../../../fixtures/vectors/dsse.json" with { type: "json" };
+
+const TRUSTED = LAB_RELEASE_KEYS.map((key) => key.publicKey);
+
+function messageOf(body: string, version: string, trusted: readonly Uint8Array[] = TRUSTED) {
+  const result = verifyRelease(utf8(body), version, trusted);
+  assert.ok(!result.ok, "the manifest was accepted");
+  assert.equal(result.error.code, "manifest_rejected");
+  return result.error.message;
+}
+
+Deno.test("pae: DSSE's encoding counts bytes, not characters", () => {
+  assert.equal(
+    new TextDecoder().decode(pae("http://example.com/HelloWorld", utf8("hello world"))),
+    "DSSEv1 29 http://example.com/HelloWorld 11 hello world",
+  );
+  for (const vector of vectors.pae) {
+    assert.deepEqual(pae(vector.type, utf8(vector.payload)), utf8(vector.pae));
+  }
+  assert.deepEqual(pae("ü", utf8("€")), utf8("DSSEv1 2 ü 3 €"));
+});
+
+Deno.test("keyId: 16 hex digits of the key's SHA-256", async () => {
+  for (const { keyid, public_key } of vectors.trusted) {
+    const key = decodeBase64(public_key)!;
+    const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", key));
+    const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
+    assert.equal(keyId(key), keyid);
+    assert.equal(keyid, hex.slice(0, 16));
+  }
+});
+
+Deno.test("signEnvelope: WebCrypto verifies both signatures over the encoding", async () => {
+  const signed = pae(envelope.payloadType, decodeBase64(envelope.payload)!);
+  for (const [index, { sig }] of envelope.signatures.entries()) {
+    const key = await crypto.subtle.importKey("raw", TRUSTED[index]!.slice(), "Ed25519", false, [
+      "verify",
+    ]);
+    const good = await crypto.subtle.verify("Ed25519", key, decodeBase64(sig)!, signed.slice());
+    assert.equal(good, true);
+  }
+  assert.equal(envelope.signatures.length, 2);
+});
+
+Deno.test("verifyRelease: takes what one release key of this agent signed", () => {
+  for (const { name, version, body } of vectors.accepted) {
+    const result = verifyRelease(utf8(body), version, TRUSTED);
+    assert.ok(result.ok, `${name}: ${result.ok ? "" : result.error.message}`);
+    assert.equal(result.value.version, version);
+  }
+});
+
+Deno.test("verifyRelease: refuses every vector that must not count", () => {
+  for (const { name, version, body } of vectors.refused) {
+    assert.ok(messageOf(body, version).length > 0, name);
+  }
+});
+
+Deno.test("verifyRelease: any altered byte of payload, type or signature is refused", () => {
+  const good = signEnvelope(decodeBase64(envelope.payload)!, [LAB_RELEASE_KEYS[0]!.seed]);
+  const text = JSON.stringify(good);
+  assert.ok(verifyRelease(utf8(text), "1.4.0", TRUSTED).ok);
+  // Each place is altered within its alphabet; a sample keeps the run short.
+  for (let at = 0; at < text.length; at += 97) {
+    const altered = text[at] === "A" ? "B" : "A";
+    messageOf(text.slice(0, at) + altered + text.slice(at + 1), "1.4.0");
+  }
+});
+
+Deno.test("verifyRelease: says why", () => {
+  const body = JSON.stringify(envelope);
+  assert.match(messageOf(body, "1.4.0", []), /built without release keys/);
+  assert.match(messageOf(body, "1.5.0"), /manifest of release 1\.4\.0/);
+  assert.match(messageOf(body, "1.4.0", [signingPair("nobody").publicKey]), /no signature by/);
+  assert.match(messageOf("{}", "1.4.0"), /no DSSE envelope: payloadType: must be a string/);
+  assert.match(messageOf('{"payload":"","payload":""}', "1.4.0"), /"payload" twice/);
+});
+
+Deno.test("verifyRelease: a signature counts only for the bytes that DSSE encodes", () => {
+  const payload = decodeBase64(envelope.payload)!;
+  const signature = decodeBase64(envelope.signatures[0]!.sig)!;
+  assert.equal(verify(TRUSTED[0]!, signature, pae(envelope.payloadType, payload)), true);
+  assert.equal(verify(TRUSTED[0]!, signature, payload), false);
+});

@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import sodium from "libsodium-wrappers";
+import { decodeBase64, encodeBase64 } from "../../../core/protocol/base64.ts";
+import {
+  openSealed,
+  seal,
+  type SealingKey,
+  sealingPublicKey,
+} from "../../../core/protocol/sealing.ts";
+import { Secret } from "../../../core/secret.ts";
+import vectors from "../../../fixtures/vectors/sealing.json" with { type: "json" };
+
+await sodium.ready;
+
+const secretKey = new Secret<Uint8Array>(decodeBase64(vectors.secret_key)!);
+const publicKey = decodeBase64(vectors.public_key)!;
+const OURS: SealingKey = { secretKey, publicKey };
+const OTHER: SealingKey = keyOf(Uint8Array.from({ length: 32 }, (_, index) => index));
+
+function keyOf(secret: Uint8Array): SealingKey {
+  const wrapped = new Secret(secret);
+  return { secretKey: wrapped, publicKey: sealingPublicKey(wrapped) };
+}
+
+function opened(box: string, keys: readonly SealingKey[]): string {
+  const result = openSealed(box, keys);
+  assert.ok(result.ok);
+  return result.value.reveal();
+}
+
+Deno.test("sealingPublicKey: the vector's key, and libsodium's", () => {
+  assert.equal(encodeBase64(sealingPublicKey(secretKey)), vectors.public_key);
+  assert.deepEqual(sodium.crypto_scalarmult_base(secretKey.reveal()), publicKey);
+});
+
+Deno.test("seal: makes every vector's box, and libsodium opens it", () => {
+  for (const { name, plaintext, ephemeral_secret, box } of vectors.opened) {
+    const text = new TextEncoder().encode(plaintext);
+    assert.equal(seal(text, publicKey, decodeBase64(ephemeral_secret)!), box, name);
+    const theirs = sodium.crypto_box_seal_open(decodeBase64(box)!, publicKey, secretKey.reveal());
+    assert.deepEqual(new Uint8Array(theirs), text, name);
+  }
+});
+
+Deno.test("openSealed: opens every vector, and what libsodium seals", () => {
+  for (const { name, plaintext, box } of vectors.opened) {
+    assert.equal(opened(box, [OURS]), plaintext, name);
+    const theirs = encodeBase64(sodium.crypto_box_seal(plaintext, publicKey));
+    assert.equal(opened(theirs, [OURS]), plaintext, name);
+  }
+});
+
+Deno.test("openSealed: tries each key, so both pairs of a rotation open", () => {
+  const box = vectors.opened[0]!.box;
+  assert.equal(opened(box, [OTHER, OURS]), vectors.opened[0]!.plaintext);
+  assert.equal(opened(box, [OURS, OTHER]), vectors.opened[0]!.plaintext);
+});
+
+Deno.test("openSealed: refuses every bad vector with the code of protocol §2", () => {
+  for (const { name, box } of vectors.refused) {
+    const result = openSealed(box, [OURS]);
+    assert.ok(!result.ok, name);
+    assert.equal(result.error.code, "undecryptable_secret", name);
+    assert.match(result.error.message, /^the sealed box (is|opens|holds) /, name);
+  }
+});
+
+Deno.test("openSealed: opens nothing without a key", () => {
+  const result = openSealed(vectors.opened[0]!.box, []);
+  assert.equal(result.ok, false);
+});
+
+Deno.test("openSealed: what it opens prints as [secret]", () => {
+  const result = openSealed(vectors.opened[0]!.box, [OURS]);
+  assert.ok(result.ok);
+  assert.equal(`${result.value} ${JSON.stringify(result.value)}`, '[secret] "[secret]"');
+});
