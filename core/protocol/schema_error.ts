@@ -21,13 +21,17 @@ function ruleText(issue: Issue): string {
     case "invalid_type":
       return `must be ${TYPE_WORDS[issue.expected] ?? issue.expected}`;
     case "too_small":
-      return `must be ${issue.inclusive === false ? "more than" : "at least"} ${issue.minimum}${
-        unit(issue.origin)
-      }`;
+      return amount(
+        issue.origin,
+        issue.inclusive === false ? "more than" : "at least",
+        issue.minimum,
+      );
     case "too_big":
-      return `must be ${issue.inclusive === false ? "less than" : "at most"} ${issue.maximum}${
-        unit(issue.origin)
-      }`;
+      return amount(
+        issue.origin,
+        issue.inclusive === false ? "less than" : "at most",
+        issue.maximum,
+      );
     case "invalid_value":
       return `must be ${issue.values.map((value) => JSON.stringify(value)).join(" or ")}`;
     case "unrecognized_keys":
@@ -53,10 +57,17 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   array: "a list",
 };
 
-function unit(origin: string): string {
-  if (origin === "string") return " characters long";
-  return origin === "array" ? " entries long" : "";
+function amount(origin: string, relation: string, limit: number | bigint): string {
+  const counted = COUNTED[origin];
+  if (counted === undefined) return `must be ${relation} ${limit}`;
+  return `must have ${relation} ${limit} ${limit === 1 ? counted.one : counted.many}`;
 }
+
+/** What a length counts, by what it is the length of. */
+const COUNTED: Readonly<Record<string, { readonly one: string; readonly many: string }>> = {
+  string: { one: "character", many: "characters" },
+  array: { one: "entry", many: "entries" },
+};
 
 /** `a.b[2].c`; keys that would break the notation are quoted. */
 function pathText(path: readonly PropertyKey[]): string {

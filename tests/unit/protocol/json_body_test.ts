@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { parseBody } from "../../../core/protocol/json_body.ts";
+
+const utf8 = (text: string) => new TextEncoder().encode(text);
+
+function messageOf(body: string | Uint8Array, rejectDuplicateKeys = false): string {
+  const bytes = typeof body === "string" ? utf8(body) : body;
+  const result = parseBody(bytes, { rejectDuplicateKeys });
+  assert.ok(!result.ok, `accepted: ${body}`);
+  assert.equal(result.error.code, "malformed_answer");
+  return result.error.message;
+}
+
+Deno.test("parseBody: reads any JSON value", () => {
+  for (
+    const text of ["null", "0", '"a"', "[]", "{}", ' {"a":[1,{"b":null}]} \n', '{"größe":"€"}']
+  ) {
+    assert.deepEqual(parseBody(utf8(text)), { ok: true, value: JSON.parse(text) });
+  }
+});
+
+Deno.test("parseBody: refuses what is no JSON, without quoting it", () => {
+  const bodies = ["", " ", "{", "[1,]", "{'a':1}", "NaN", "<html>", '{"a":1}x', '"\n"', "\ufeff{}"];
+  for (const body of bodies) assert.equal(messageOf(body), "the body is no JSON");
+});
+
+Deno.test("parseBody: refuses bytes that are no UTF-8", () => {
+  for (
+    const bytes of [[0x22, 0xff, 0x22], [0x22, 0xc0, 0x80, 0x22], [0x22, 0xed, 0xa0, 0x80, 0x22]]
+  ) {
+    assert.equal(messageOf(Uint8Array.from(bytes)), "the body is no UTF-8");
+  }
+});
+
+Deno.test("parseBody: refuses the forbidden keys wherever they stand, escaped too", () => {
+  for (const key of ["__proto__", "constructor", "prototype"]) {
+    const escaped = `\\u00${key.charCodeAt(0).toString(16)}${key.slice(1)}`;
+    for (const written of [key, escaped]) {
+      for (const body of [`{"${written}":1}`, `[[{"a":{"${written}" \n : {}}}]]`]) {
+        assert.equal(messageOf(body), `the body has the forbidden key ${key}`);
+      }
+    }
+  }
+});
+
+Deno.test("parseBody: takes the forbidden words as values and as parts of keys", () => {
+  const text = '{"a":"__proto__","b":["constructor"],"prototypes":": prototype","c\\"__proto__":1}';
+  assert.deepEqual(parseBody(utf8(text)), { ok: true, value: JSON.parse(text) });
+});
+
+Deno.test("parseBody: takes 64 levels and refuses the 65th", () => {
+  const nest = (open: string, close: string, depth: number) =>
+    open.repeat(depth) + "1" + close.repeat(depth);
+  for (const [open, close] of [["[", "]"], ['{"a":', "}"]] as const) {
+    assert.ok(parseBody(utf8(nest(open, close, 64))).ok);
+    assert.match(messageOf(nest(open, close, 65)), /nested deeper than 64 levels/);
+  }
+  assert.ok(parseBody(utf8(`[${"[],".repeat(1000)}[]]`)).ok, "breadth is no depth");
+  assert.ok(parseBody(utf8(JSON.stringify("[{".repeat(100)))).ok, "brackets in a string count not");
+});
+
+Deno.test("parseBody: a body of nothing but brackets is refused, not fatal", () => {
+  assert.match(messageOf("[".repeat(131_072) + "]".repeat(131_072)), /nested deeper/);
+  assert.match(messageOf('{"a":'.repeat(40_000) + "1" + "}".repeat(40_000)), /nested deeper/);
+  assert.match(messageOf("[".repeat(262_144)), /no JSON/);
+});
+
+Deno.test("parseBody: a key said twice is refused only where that is asked for", () => {
+  const twice = ['{"a":1,"a":1}', '[{"x":{"b":1,"c":{},"b":2}}]', '{"a":1,"\\u0061":2}'];
+  for (const body of twice) {
+    assert.ok(parseBody(utf8(body)).ok);
+    assert.match(messageOf(body, true), /the key "[ab]" twice in one object/);
+  }
+  const once = ['[{"a":1},{"a":1}]', '{"a":{"a":{"a":1}}}', '{"a":"a","b":"a"}', '[["a","a"]]'];
+  for (const body of once) assert.ok(parseBody(utf8(body), { rejectDuplicateKeys: true }).ok, body);
+});
+
+Deno.test("parseBody: agrees with JSON.parse on every value that has no forbidden key", () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 6, noUnicodeString: false }), (value) => {
+      const text = JSON.stringify(value, null, 1);
+      const plain = !/"(?:__proto__|constructor|prototype)"\s*:/.test(text);
+      const result = parseBody(utf8(text), { rejectDuplicateKeys: true });
+      assert.equal(result.ok, plain);
+      if (result.ok) assert.deepEqual(result.value, JSON.parse(text));
+    }),
+    { seed: 20260302, numRuns: 500 },
+  );
+});
+
+Deno.test("parseBody: any bytes get an answer", () => {
+  const fragments = fc.constantFrom("{", "}", "[", "]", '"', ":", ",", "\\", "a", " ", "1", "\n");
+  fc.assert(
+    fc.property(
+      fc.oneof(
+        fc.uint8Array({ maxLength: 64 }),
+        fc.array(fragments, { maxLength: 24 }).map((parts) => utf8(parts.join(""))),
+      ),
+      (bytes) => {
+        const result = parseBody(bytes, { rejectDuplicateKeys: true });
+        assert.equal(typeof result.ok, "boolean");
+      },
+    ),
+    { seed: 20260303, numRuns: 2000 },
+  );
+});
