@@ -11,6 +11,12 @@ export interface DropIn {
   readonly content: string;
 }
 
+const SNAPSHOTS = `${DROP_IN_DIRECTORY}/50-pbx-snapshots.yaml`;
+const INGRESS = `${DROP_IN_DIRECTORY}/50-pbx-ingress.yaml`;
+
+/** Every drop-in that the agent writes. */
+export const DROP_IN_PATHS: readonly string[] = [SNAPSHOTS, INGRESS];
+
 const HEADER = " Managed by pbx-agent. Changes made here are overwritten; change it in the portal.";
 
 /**
@@ -20,7 +26,7 @@ const HEADER = " Managed by pbx-agent. Changes made here are overwritten; change
  */
 export function dropIns(host: HostSettings): readonly DropIn[] {
   return [
-    dropIn("50-pbx-snapshots.yaml", {
+    dropIn(SNAPSHOTS, {
       "etcd-s3": true,
       "etcd-s3-config-secret": "pbx-etcd-s3",
       "etcd-snapshot-schedule-cron": quoted(host.snapshots.schedule),
@@ -28,14 +34,14 @@ export function dropIns(host: HostSettings): readonly DropIn[] {
       "etcd-snapshot-compress": host.snapshots.compress,
     }),
     // With a bare `disable` this file would replace what config.yaml disables; `disable+` adds to it.
-    dropIn("50-pbx-ingress.yaml", host.ingress === "none" ? { "disable+": ["traefik"] } : {}),
+    dropIn(INGRESS, host.ingress === "none" ? { "disable+": ["traefik"] } : {}),
   ];
 }
 
-function dropIn(name: string, settings: Record<string, unknown>): DropIn {
+function dropIn(path: string, settings: Record<string, unknown>): DropIn {
   const document = new Document(settings, { version: "1.1" });
   document.commentBefore = HEADER;
-  return { path: `${DROP_IN_DIRECTORY}/${name}`, content: document.toString({ lineWidth: 0 }) };
+  return { path, content: document.toString({ lineWidth: 0 }) };
 }
 
 /** A string that no reader can take for an alias, a number or anything else, whatever it looks like. */

@@ -11,7 +11,7 @@ const EPOCH_WEEKDAY = 3;
  * The days around today whose windows can matter: a window lasts up to 24 hours and its start may be
  * moved by up to a day (a zone that crosses the date line skips one), and windows recur weekly.
  */
-const DAYS_BACK = 3;
+const DAYS_BACK = 2;
 const DAYS_AHEAD = 8;
 
 /** One occurrence of a maintenance window: instants in milliseconds, open from `opensAt` up to but without `closesAt`. */
