@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/ports/clock.ts";
 
-/** An answer that came this soon needs no look at the connection, milliseconds. */
+/** An answer that came this soon needs no look at the connection, milliseconds. Half of a short limit. */
 const GRACE_MS = 1_000;
 
 /**
@@ -16,7 +16,7 @@ export async function connectTimedOut(
   clock: Clock,
   until: AbortSignal,
 ): Promise<boolean> {
-  const grace = Math.min(GRACE_MS, connectMs);
+  const grace = Math.min(GRACE_MS, connectMs / 2);
   await clock.sleep(grace, until);
   if (until.aborted) return false;
   const probe = new AbortController();

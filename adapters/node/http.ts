@@ -128,7 +128,8 @@ function headersOf(request: HttpRequest, version: string): Headers {
     throw new TypeError("a header of the request has a name or value that HTTP does not allow");
   }
   headers.set("User-Agent", `pbx-agent/${version}`);
-  headers.set("Accept-Encoding", "identity");
+  // Named, because runtimes differ in what they decode where `identity` was asked and not given.
+  headers.set("Accept-Encoding", "gzip");
   return headers;
 }
 

@@ -1,0 +1,108 @@
+import { createFakeHttp, type FakeReply } from "../../adapters/fake/http.ts";
+import { createNodeHttp } from "../../adapters/node/http.ts";
+import { makeAuthority, makeServerCertificate } from "../lab/certificates.ts";
+import type { HttpWorld, PeerScript, SeenRequest } from "./http_contract.ts";
+import { type RawHandler, startRawPeer, untilClosed, writeText } from "./raw_peer.ts";
+import { createWallClock } from "./wall_clock.ts";
+
+const VERSION = "1.2.3";
+
+/** The fake client; its peer plays the script in memory. */
+export function openFakeWorld(): Promise<HttpWorld> {
+  const scripts: PeerScript[] = [];
+  const http = createFakeHttp({
+    clock: createWallClock(),
+    version: VERSION,
+    peer: ({ url }) => replyTo(scripts[Number(new URL(url).pathname.slice(1))]),
+  });
+  return Promise.resolve({
+    http,
+    url: (script, query = "") => `http://fake.test/${scripts.push(script) - 1}${query}`,
+    seen: () =>
+      http.requests.map(({ method, url, headers, body }): SeenRequest => ({
+        method,
+        target: url.slice(new URL(url).origin.length),
+        headers: Object.fromEntries(new Headers(headers)),
+        body: body ?? new Uint8Array(),
+      })),
+    close: () => Promise.resolve(),
+  });
+}
+
+function replyTo(script: PeerScript | undefined): FakeReply | Promise<FakeReply> {
+  switch (script?.kind) {
+    case "answer":
+      return script;
+    case "silent":
+    case "stalled_body":
+      return new Promise(() => {});
+    case "untrusted":
+      return { error: "tls" };
+    case "cut_head":
+    case "cut_body":
+      return { error: "cut" };
+    default:
+      return { error: "connect" };
+  }
+}
+
+/** The real client with real servers on loopback. */
+export async function openNodeWorld(): Promise<HttpWorld> {
+  const certificate = await makeServerCertificate(await makeAuthority("Nobody's CA"));
+  const scripts: PeerScript[] = [];
+  const seen: SeenRequest[] = [];
+
+  const answer = async (request: Request): Promise<Response> => {
+    const { pathname, search } = new URL(request.url);
+    seen.push({
+      method: request.method,
+      target: pathname + search,
+      headers: Object.fromEntries(request.headers),
+      body: new Uint8Array(await request.arrayBuffer()),
+    });
+    const script = scripts[Number(pathname.slice(1))];
+    if (script?.kind !== "answer") return new Response("no such script", { status: 599 });
+    const body = script.status === 204 ? null : script.body ?? "";
+    return new Response(body, { status: script.status, headers: script.headers ?? {} });
+  };
+  const quiet = { hostname: "127.0.0.1", port: 0, onListen() {} };
+  const server = Deno.serve(quiet, answer);
+  const tls = Deno.serve({ ...quiet, ...certificate }, answer);
+  const misbehaving = startRawPeer(misbehave);
+  const http = createNodeHttp({ version: VERSION, clock: createWallClock() });
+
+  const refusing = freePort();
+  const origins: Record<PeerScript["kind"], string> = {
+    answer: `http://127.0.0.1:${server.addr.port}`,
+    untrusted: `https://127.0.0.1:${tls.addr.port}`,
+    refused: `http://127.0.0.1:${refusing}`,
+    no_such_name: "http://nobody.invalid",
+    silent: `http://127.0.0.1:${misbehaving.port}/silent`,
+    cut_head: `http://127.0.0.1:${misbehaving.port}/cut_head`,
+    cut_body: `http://127.0.0.1:${misbehaving.port}/cut_body`,
+    stalled_body: `http://127.0.0.1:${misbehaving.port}/stalled_body`,
+  };
+  return {
+    http,
+    seen: () => seen,
+    url: (script, query = "") => `${origins[script.kind]}/${scripts.push(script) - 1}${query}`,
+    async close() {
+      http.close();
+      await Promise.all([server.shutdown(), tls.shutdown(), misbehaving.close()]);
+    },
+  };
+}
+
+const misbehave: RawHandler = async (connection, head) => {
+  if (head.includes(" /silent/")) return await untilClosed(connection);
+  if (head.includes(" /cut_head/")) return await writeText(connection, "HTTP/1.1 200 OK\r\nCont");
+  await writeText(connection, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nonly this");
+  if (head.includes(" /stalled_body/")) await untilClosed(connection);
+};
+
+/** A port that was free a moment ago. */
+function freePort(): number {
+  const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  listener.close();
+  return listener.addr.port;
+}
