@@ -31,3 +31,13 @@ export function importCycles(imports: readonly Import[]): string[] {
   for (const file of next.keys()) visit(file, []);
   return cycles;
 }
+
+/** Every file and library that `entry` reaches in any number of steps, itself included. */
+export function reachable(imports: readonly Import[], entry: string): ReadonlySet<string> {
+  const reached = new Set([entry]);
+  // A set hands out what is added to it while it is walked.
+  for (const file of reached) {
+    for (const each of imports) if (each.file === file) reached.add(each.target);
+  }
+  return reached;
+}

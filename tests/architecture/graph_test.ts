@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isDrawn, parseEdges, roomOf } from "./edges.ts";
-import { importCycles, undrawnImports } from "./graph_rules.ts";
+import { importCycles, reachable, undrawnImports } from "./graph_rules.ts";
 import { moduleGraph } from "./module_graph.ts";
 import { REPOSITORY, sourceFiles } from "./source_files.ts";
 
@@ -12,6 +12,20 @@ Deno.test("module graph: only the edges that ARCHITECTURE.md draws, and no cycle
   assert.ok(imports.some(({ file }) => file.startsWith("core/")), "the graph is empty");
   assert.deepEqual(undrawnImports(drawing, imports), []);
   assert.deepEqual(importCycles(imports), []);
+});
+
+Deno.test("module graph: the shipped program reaches no lab key, no fake and no portal", async () => {
+  const imports = await moduleGraph(REPOSITORY, await sourceFiles(REPOSITORY));
+  const reached = [...reachable(imports, "cli/main.ts")];
+  assert.ok(reached.some((file) => file.startsWith("core/")), "cli/main.ts reaches no core");
+  const others = /^(fixtures|tests|adapters\/(fake|portal))\/|^cli\/(lab|portal|demo)\.ts$/;
+  assert.deepEqual(reached.filter((file) => others.test(file)), []);
+});
+
+Deno.test("reachable: follows imports through other files, in their direction only", () => {
+  const edge = (file: string, target: string) => ({ file, target, isTypeOnly: false });
+  const imports = [edge("a", "b"), edge("b", "c"), edge("c", "a"), edge("d", "e")];
+  assert.deepEqual([...reachable(imports, "b")].sort(), ["a", "b", "c"]);
 });
 
 Deno.test("module graph: every planted edge is seen, nothing else", async () => {

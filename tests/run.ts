@@ -1,0 +1,103 @@
+/**
+ * The default tests: `deno task test [KIND...]`. Every kind runs in a process of its own; what they
+ * covered of core is measured over all of them. Ends with the line `N passed, N failed`.
+ */
+import { parseArgs } from "node:util";
+import { coreCoverage, type FileCoverage, percent, total } from "./runner/coverage.ts";
+import { denoTest } from "./runner/deno_test.ts";
+import { complain, say } from "./runner/say.ts";
+import { table } from "./runner/table.ts";
+import { inWords, sum, type Tally } from "./runner/tally.ts";
+
+/** The kinds of tests, each with the folders that hold it and what it may touch. */
+const KINDS = {
+  unit: { paths: ["tests/unit"], args: ["--parallel", "-A"] },
+  contract: { paths: ["tests/contract"], args: ["--parallel", "-A"] },
+  e2e: { paths: ["tests/e2e"], args: ["-A"] },
+  architecture: { paths: ["tests/architecture", "tests/runner"], args: ["--parallel", "-A"] },
+} as const;
+
+/** Of core, in percent. */
+const LEAST = { lines: 95, branches: 90 } as const;
+const TIMEOUT_MS = 240_000;
+
+type Kind = keyof typeof KINDS;
+type Row = { readonly name: string; readonly tally: Tally; readonly seconds: number };
+
+const passed: Tally = { passed: 1, failed: 0, ignored: 0 };
+const failed: Tally = { passed: 0, failed: 1, ignored: 0 };
+
+const { values, positionals } = parseArgs({
+  args: Deno.args,
+  options: { "coverage-by-file": { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const unknown = positionals.filter((name) => !(name in KINDS));
+if (unknown.length > 0) {
+  complain(`unknown kind of test: ${unknown.join(", ")}. There are: ${Object.keys(KINDS)}`);
+  Deno.exit(2);
+}
+const all = Object.keys(KINDS) as Kind[];
+const kinds = positionals.length === 0 ? all : all.filter((kind) => positionals.includes(kind));
+
+const profiles = await Deno.makeTempDir({ prefix: "pbx-agent-coverage-" });
+try {
+  const rows = [await timed("types", checkTypes)];
+  for (const kind of kinds) rows.push(await timed(kind, () => runKind(kind)));
+  const files = await coreCoverage(Deno.cwd(), profiles).catch((error) => {
+    say(String(error));
+    return [];
+  });
+  if (values["coverage-by-file"]) say(byFile(files));
+  // A part of the tests covers a part of core: only the whole is held to the limits.
+  const isWhole = kinds.length === all.length;
+  for (const measure of ["lines", "branches"] as const) {
+    const reached = percent(total(files.map((file) => file[measure])));
+    say(`core coverage, ${measure}: ${reached.toFixed(1)} % (at least ${LEAST[measure]} %)`);
+    const tally = files.length > 0 && reached >= LEAST[measure] ? passed : failed;
+    if (isWhole) rows.push({ name: `coverage, ${measure}`, tally, seconds: 0 });
+  }
+  say(table(rows.map(({ name, tally, seconds }) => [name, inWords(tally), `${seconds} s`])));
+  const whole = sum(rows.map(({ tally }) => tally));
+  say(inWords(whole));
+  Deno.exitCode = whole.failed === 0 ? 0 : 1;
+} finally {
+  await Deno.remove(profiles, { recursive: true });
+}
+
+async function timed(name: string, run: () => Promise<Tally>): Promise<Row> {
+  say(`-- ${name}`);
+  const start = performance.now();
+  const tally = await run();
+  return { name, tally, seconds: Math.round((performance.now() - start) / 1000) };
+}
+
+/** All at once, so that the kinds need not check what they share again and again. */
+async function checkTypes(): Promise<Tally> {
+  const { success } = await new Deno.Command(Deno.execPath(), {
+    args: ["check", "--quiet", "--frozen", "core", "adapters", "cli", "tests"],
+    stdout: "inherit",
+    stderr: "inherit",
+  }).output();
+  return success ? passed : failed;
+}
+
+function runKind(kind: Kind): Promise<Tally> {
+  const { paths, args } = KINDS[kind];
+  return denoTest({
+    cwd: Deno.cwd(),
+    paths,
+    args: ["--no-check", `--coverage=${profiles}`, "--coverage-raw-data-only", ...args],
+    timeoutMs: TIMEOUT_MS,
+    report: say,
+  });
+}
+
+function byFile(files: readonly FileCoverage[]): string {
+  const rows = files.map(({ path, lines, branches }) => [
+    path,
+    `${percent(lines).toFixed(1)} %`,
+    `${percent(branches).toFixed(1)} %`,
+  ]);
+  return table([["file", "lines", "branches"], ...rows]);
+}

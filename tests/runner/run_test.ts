@@ -1,0 +1,86 @@
+import assert from "node:assert/strict";
+
+const RUN = new URL("../run.ts", import.meta.url).pathname;
+
+/** A project of one function and one test of each kind. */
+const GOOD: Readonly<Record<string, string>> = {
+  "deno.json": '{ "lock": false }',
+  "core/sign.ts":
+    "export function sign(n: number): string {\n  return n < 0 ? 'minus' : 'plus';\n}\n",
+  "adapters/none.ts": "export {};",
+  "cli/none.ts": "export {};",
+  "tests/unit/sign_test.ts": `import { sign } from "../../core/sign.ts";
+    Deno.test("sign", () => {
+      if (sign(-1) !== "minus" || sign(1) !== "plus") throw new Error("wrong sign");
+    });`,
+  "tests/contract/one_test.ts": 'Deno.test("one", () => {});',
+  "tests/e2e/one_test.ts": 'Deno.test("one", () => {});',
+  "tests/architecture/one_test.ts": 'Deno.test("one", () => {});',
+  "tests/runner/one_test.ts": 'Deno.test("one", () => {});',
+};
+
+Deno.test("run: a good project passes, and the last line says so", async () => {
+  const { code, lines } = await run(GOOD);
+  assert.equal(lines.at(-1), "8 passed, 0 failed", lines.join("\n"));
+  assert.ok(lines.includes("core coverage, lines: 100.0 % (at least 95 %)"));
+  assert.equal(code, 0);
+});
+
+const BAD: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "a failing test": { "tests/e2e/one_test.ts": 'Deno.test("one", () => { throw 1; });' },
+  "a test file that does not load": { "tests/contract/bad_test.ts": 'throw new Error("load");' },
+  "an error after the last test": {
+    "tests/contract/one_test.ts":
+      'Deno.test("one", () => { setTimeout(() => { throw new Error("late"); }); });',
+  },
+  "a type error": { "cli/none.ts": 'export const n: number = "text";' },
+  "a kind without tests": { "tests/contract/one_test.ts": "" },
+  "uncovered lines": {
+    "core/sign.ts": `${GOOD["core/sign.ts"]}export function idle() {\n  return 1;\n}\n`,
+  },
+  "an uncovered branch": {
+    "tests/unit/sign_test.ts":
+      'import { sign } from "../../core/sign.ts"; Deno.test("sign", () => void sign(1));',
+  },
+};
+
+for (const [what, change] of Object.entries(BAD)) {
+  Deno.test(`run: ${what} fails the run`, async () => {
+    const { code, lines } = await run({ ...GOOD, ...change });
+    assert.match(lines.at(-1) ?? "", /^\d+ passed, 1 failed$/, lines.join("\n"));
+    assert.equal(code, 1);
+  });
+}
+
+Deno.test("run: kinds can be named; coverage is then shown, but has no limit", async () => {
+  const change = { "tests/unit/sign_test.ts": 'Deno.test("sign", () => {});' };
+  const { code, lines } = await run({ ...GOOD, ...change }, ["e2e"]);
+  assert.equal(lines.at(-1), "2 passed, 0 failed", lines.join("\n"));
+  assert.equal(code, 0);
+});
+
+Deno.test("run: an unknown kind is a usage error that names the kinds", async () => {
+  const { code, lines } = await run({ "deno.json": "{}" }, ["units"]);
+  assert.match(lines.join("\n"), /units.*unit,contract,e2e,architecture/);
+  assert.equal(code, 2);
+});
+
+async function run(files: Readonly<Record<string, string>>, args: readonly string[] = []) {
+  const cwd = await Deno.makeTempDir();
+  try {
+    for (const [path, source] of Object.entries(files)) {
+      if (path.includes("/")) {
+        await Deno.mkdir(`${cwd}/${path.slice(0, path.lastIndexOf("/"))}`, { recursive: true });
+      }
+      await Deno.writeTextFile(`${cwd}/${path}`, source);
+    }
+    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: ["run", "-A", "--no-lock", "--no-check", RUN, ...args],
+      cwd,
+    }).output();
+    const text = new TextDecoder().decode(stderr) + new TextDecoder().decode(stdout);
+    return { code, lines: text.trimEnd().split("\n") };
+  } finally {
+    await Deno.remove(cwd, { recursive: true });
+  }
+}
