@@ -2,12 +2,19 @@
  * Every path the agent owns or writes (operations.md, Files). Canonical: `--root DIR` is put before them
  * by the disk adapter, so the core never sees it.
  */
+
+/** The configuration's folder. */
 export const CONFIG_DIRECTORY = "/etc/pbx-agent";
+/** Written by cloud-init, 0600. */
 export const CONFIG_FILE = `${CONFIG_DIRECTORY}/config.yaml`;
 
+/** The state directory, 0700. */
 export const STATE_DIRECTORY = "/var/lib/pbx-agent";
+/** The ID and the private keys. */
 export const IDENTITY_FILE = `${STATE_DIRECTORY}/identity.json`;
+/** What is learnt and under way. */
 export const STATE_FILE = `${STATE_DIRECTORY}/state.json`;
+/** The answer to the enrollment, secrets sealed. */
 export const BOOTSTRAP_FILE = `${STATE_DIRECTORY}/bootstrap.json`;
 /** The verified release manifest's envelope, kept so that a start without the portal knows its release. */
 export const RELEASE_FILE = `${STATE_DIRECTORY}/release.json`;
@@ -15,15 +22,23 @@ export const RELEASE_FILE = `${STATE_DIRECTORY}/release.json`;
 export const LOCK_FILE = `${STATE_DIRECTORY}/lock`;
 /** Where an unreadable state.json is kept aside. */
 export const STATE_ASIDE_FILE = `${STATE_DIRECTORY}/state.json.unreadable`;
+/** The program that the unit starts. */
 export const PROGRAM_FILE = `${STATE_DIRECTORY}/bin/pbx-agent`;
 
+/** The agent's own unit. */
 export const AGENT_UNIT = "pbx-agent.service";
+/** Its file, written by cloud-init. */
 export const AGENT_UNIT_FILE = `/etc/systemd/system/${AGENT_UNIT}`;
+/** The units that put the previous program back when an update fails. */
 export const ROLLBACK_UNITS = ["pbx-agent-rollback.timer", "pbx-agent-rollback.service"] as const;
+/** Where units of the administrator live (systemd.unit(5)). */
 export const SYSTEMD_DIRECTORY = "/etc/systemd/system";
 
+/** The unit of k3s, part of the node image. */
 export const K3S_UNIT = "k3s.service";
+/** The k3s program. */
 export const K3S_PROGRAM = "/usr/local/bin/k3s";
+/** k3s's configuration, written once at the enrollment. */
 export const K3S_CONFIG_FILE = "/etc/rancher/k3s/config.yaml";
 /** Keeps k3s from starting while the hold file is there (a restore is under way). */
 export const K3S_HOLD_DROP_IN = "/etc/systemd/system/k3s.service.d/50-pbx-hold.conf";

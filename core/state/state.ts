@@ -25,9 +25,9 @@ export type Channel = z.infer<typeof Channel>;
 
 /** The kinds of requests that back off apart from one another. Enrollment shares `sync`. */
 export const CHANNELS = ["sync", "events", "manifests"] as const;
+/** The name of one of them. */
 export type ChannelName = (typeof CHANNELS)[number];
 
-/** An operation's report on its way to the portal. */
 const Report = z.object({
   id: z.string(),
   kind: z.string(),
@@ -40,12 +40,14 @@ const Report = z.object({
   /** The result goes alone, without log and output: the portal refused it with them three times. */
   result_alone: z.boolean().optional(),
 });
+/** An operation's report on its way to the portal. */
 export type Report = z.infer<typeof Report>;
 
 const Finished = z.object({ kind: z.string(), at: Rfc3339, result: OperationResult });
+/** A result that is kept so that its ID is answered and not run again. */
 export type Finished = z.infer<typeof Finished>;
 
-/** state.json (operations.md, Files). Secrets inside stay sealed. */
+/** The form of state.json (operations.md, Files). Secrets inside stay sealed. */
 export const StateDocument = z.object({
   format: z.literal(FORMAT),
   /** Portal time minus local time, milliseconds, as the last `clock_skew` answer told. */
@@ -75,6 +77,7 @@ export const StateDocument = z.object({
   /** Results of the last 30 days, by operation ID. */
   finished: z.record(z.string(), Finished),
 });
+/** What state.json holds. */
 export type State = Omit<z.infer<typeof StateDocument>, "format">;
 
 const QUIET: Channel = { failures: 0, retry_after_until: null };

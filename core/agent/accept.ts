@@ -1,0 +1,78 @@
+import type { ConditionCode } from "../protocol/conditions.ts";
+import type { BoundContext } from "./context.ts";
+import { clearConditions, raiseCondition } from "./context.ts";
+import { checkSecretOptions, type Offered } from "./judge.ts";
+import type { Releases } from "./releases.ts";
+
+/** The conditions that say why an offered desired state is not used. At most one holds at a time. */
+const REFUSALS: readonly ConditionCode[] = [
+  "unsealed_secret",
+  "undecryptable_secret",
+  "invalid_desired_state",
+  "manifest_rejected",
+  "manifest_unavailable",
+];
+
+/** Notes why what the portal offered is not used; everything stays as it was. */
+export async function refuse(
+  context: BoundContext,
+  code: ConditionCode,
+  message: string,
+): Promise<void> {
+  await clearConditions(context, ...REFUSALS.filter((other) => other !== code));
+  await raiseCondition(context, code, message);
+}
+
+/**
+ * Takes over a desired state as a whole or not at all (protocol §4): its manifest verified, its options
+ * checked against the templates, stored; only then may anything be applied. Tells whether the agent
+ * must end what it does (`stop`: revoked; `aborted`).
+ */
+export async function accept(
+  context: BoundContext,
+  releases: Releases,
+  offered: Offered,
+): Promise<"done" | "stop" | "aborted"> {
+  if (offered.kind === "faulty") {
+    await refuse(context, "invalid_desired_state", offered.message);
+    return "done";
+  }
+  if (offered.kind === "unchanged") {
+    await clearConditions(context, ...REFUSALS);
+    return "done";
+  }
+  const release = await releases.get(context, offered.state.release);
+  if (!release.ok) {
+    const { code, message } = release.error;
+    if (code === "stop" || code === "aborted") return code;
+    await refuse(context, code, message);
+    return "done";
+  }
+  const options = checkSecretOptions(offered.state, release.value);
+  if (!options.ok) {
+    await refuse(context, options.error.code, options.error.message);
+    return "done";
+  }
+
+  const before = context.store.state.desired;
+  const desired = { tag: offered.tag, state: offered.state };
+  const stored = await context.store.commit((state) => ({ ...state, desired }));
+  if (!stored.ok) {
+    context.ports.log.write(
+      "error",
+      "desired_state_not_stored",
+      `revision ${offered.state.revision} is not applied, because it cannot be stored: ${stored.error.message}`,
+    );
+    return "done";
+  }
+  await clearConditions(context, ...REFUSALS);
+  if (before?.tag !== offered.tag) {
+    context.ports.log.write(
+      "info",
+      "desired_state_accepted",
+      `revision ${offered.state.revision} of release ${offered.state.release} is verified and stored`,
+      { revision: offered.state.revision, tag: offered.tag },
+    );
+  }
+  return "done";
+}

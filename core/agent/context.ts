@@ -1,0 +1,103 @@
+import type { Ports } from "../ports/mod.ts";
+import type { DiskError } from "../ports/disk.ts";
+import type { ConditionCode } from "../protocol/conditions.ts";
+import { sealingPublicKey } from "../protocol/sealing.ts";
+import type { SealingKey } from "../protocol/sealing.ts";
+import type { Config } from "../state/config.ts";
+import { clear, raise } from "../state/conditions.ts";
+import type { Binding, Identity, KeyPairs } from "../state/identity.ts";
+import type { Store } from "../state/store.ts";
+import type { Channels } from "./channels.ts";
+import type { ProgramInfo } from "./program_info.ts";
+import type { RequestMemory } from "./request_memory.ts";
+
+/** What every part of the running agent works with. */
+export interface Context {
+  readonly ports: Ports;
+  readonly program: ProgramInfo;
+  readonly config: Config;
+  readonly store: Store;
+  readonly channels: Channels;
+  readonly requests: RequestMemory;
+  /** Aborts when the program has to end. */
+  readonly stop: AbortSignal;
+  /** The write that fails for want of room, if one does. */
+  readonly diskTrouble: () => DiskError | null;
+}
+
+/** The context of an agent that has an ID. */
+export interface BoundContext extends Context {
+  readonly binding: Binding;
+  readonly keys: KeyPairs;
+  /** What opens sealed boxes: the current key, and during a rotation the other one. */
+  readonly sealingKeys: readonly SealingKey[];
+  /** Base URL of the portal it talks to. */
+  readonly portal: string;
+}
+
+/** The context of an enrolled agent that talks to `portal`. */
+export function bind(
+  context: Context,
+  identity: Identity,
+  binding: Binding,
+  portal: string,
+): BoundContext {
+  return {
+    ...context,
+    binding,
+    keys: identity.keys,
+    sealingKeys: sealingKeysOf(identity),
+    portal,
+  };
+}
+
+/** The keys that open boxes sealed to this identity. */
+export function sealingKeysOf(identity: Identity): readonly SealingKey[] {
+  const pairs = identity.previous === undefined
+    ? [identity.keys]
+    : [identity.keys, identity.previous];
+  return pairs.map(({ sealing }) => ({ secretKey: sealing, publicKey: sealingPublicKey(sealing) }));
+}
+
+/** The portal's time as far as known: local clock plus the known offset, milliseconds. */
+export function correctedNow({ ports, store }: Context): number {
+  return ports.clock.now() + store.state.clock_offset_ms;
+}
+
+/** The corrected time as RFC 3339. */
+export function timestamp(context: Context): string {
+  return new Date(correctedNow(context)).toISOString();
+}
+
+/** Longest message of a condition: a report must fit its body. */
+const MAX_MESSAGE = 500;
+
+/** Raises a condition; logged when it is new. */
+export async function raiseCondition(
+  context: Context,
+  code: ConditionCode,
+  message: string,
+): Promise<void> {
+  const { store, ports } = context;
+  const shown = message.slice(0, MAX_MESSAGE);
+  if (!store.state.conditions.some((one) => one.code === code && one.message === shown)) {
+    ports.log.write("warn", code, shown);
+  }
+  const now = timestamp(context);
+  await store.keep((state) => ({
+    ...state,
+    conditions: raise(state.conditions, code, shown, now),
+  }));
+}
+
+/** Clears conditions whose cause is gone; logged when one was raised. */
+export async function clearConditions(
+  context: Context,
+  ...codes: readonly ConditionCode[]
+): Promise<void> {
+  const { store, ports } = context;
+  const gone = store.state.conditions.filter((one) => codes.includes(one.code));
+  if (gone.length === 0) return;
+  for (const { code } of gone) ports.log.write("info", `${code}_cleared`, `${code} is over`);
+  await store.keep((state) => ({ ...state, conditions: clear(state.conditions, ...codes) }));
+}

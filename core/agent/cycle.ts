@@ -1,0 +1,188 @@
+import type { Operation } from "../protocol/operation.ts";
+import type { JsonValue } from "../json.ts";
+import { accept, refuse } from "./accept.ts";
+import type { BoundContext } from "./context.ts";
+import { clearConditions, raiseCondition } from "./context.ts";
+import { addonReports, type ClusterKeeper, openClusterKeeper } from "./converge_cluster.ts";
+import { convergeHost, readPendingRestart } from "./converge_host.ts";
+import { exchange, judgeOffset } from "./exchange.ts";
+import { judgeSyncAnswer } from "./judge.ts";
+import { type Observation, type Observer, openObserver } from "./observe.ts";
+import { openReleases, type Releases } from "./releases.ts";
+import { buildReport } from "./report.ts";
+import { takeOffer } from "./send_events.ts";
+import { clearTrouble, noteTrouble } from "./trouble.ts";
+
+/** What lives from cycle to cycle. */
+export interface CycleParts {
+  readonly observer: Observer;
+  readonly releases: Releases;
+  readonly cluster: ClusterKeeper;
+}
+
+/** Fresh parts, at the agent's start. */
+export function openCycleParts(): CycleParts {
+  return { observer: openObserver(), releases: openReleases(), cluster: openClusterKeeper() };
+}
+
+/** How a cycle ended. `accepted`: the portal answered with 200. */
+export type CycleEnd = "accepted" | "not_synced" | "stop" | "aborted";
+
+/** What a sync left to do. */
+export interface Synced {
+  readonly end: CycleEnd;
+  readonly operation: Operation | null;
+}
+
+/**
+ * One cycle (protocol §4): report and receive where it is time for that, then converge in the order own
+ * update, host, cluster, then the operation. Without the portal the last desired state is kept up.
+ */
+export async function cycle(context: BoundContext, parts: CycleParts): Promise<CycleEnd> {
+  await context.store.flush();
+  await judgeDisk(context);
+  const observation = await parts.observer.observe(context);
+  await judgeApi(context, observation);
+  const synced = context.channels.waitMs("sync") > 0
+    ? { end: "not_synced" as const, operation: null }
+    : await sync(context, parts, observation);
+  if (synced.end === "stop" || synced.end === "aborted") return synced.end;
+
+  await judgeOwnVersion(context);
+  await convergeHost(context);
+  await parts.cluster.converge(context, isLeader(context, observation));
+  if (synced.end === "accepted") await takeOffer(context, synced.operation);
+  await judgeDisk(context);
+  return synced.end;
+}
+
+/** Reports and receives (protocol §4). `once`: exactly one request, whatever comes back. */
+export async function sync(
+  context: BoundContext,
+  parts: CycleParts,
+  observation: Observation,
+  once = false,
+): Promise<Synced> {
+  const report = buildReport({
+    program: context.program,
+    programSha256: await context.program.sha256(),
+    keysCreatedAt: context.keys.created_at,
+    binding: context.binding,
+    state: context.store.state,
+    observation,
+    leader: isLeader(context, observation),
+    pending: await readPendingRestart(context),
+    addons: addonReports(context),
+  });
+  const outcome = await exchange(context, {
+    channel: "sync",
+    method: "POST",
+    path: "/sync",
+    body: JSON.parse(JSON.stringify(report)),
+    once,
+  });
+  switch (outcome.do) {
+    case "apply":
+      return await receive(context, parts, outcome.body, report.desired.tag !== null);
+    case "stop":
+      await noteTrouble(context, "revoked", `the portal refuses this identity: ${outcome.message}`);
+      return { end: "stop", operation: null };
+    case "aborted":
+      return { end: "aborted", operation: null };
+    case "wait":
+      await noteTrouble(
+        context,
+        "too_many_requests",
+        `the portal asks to wait ${Math.round(outcome.ms / 1000)} s`,
+      );
+      break;
+    case "update":
+      await raiseCondition(
+        context,
+        "update_failed",
+        `the portal takes only the agent of release ${outcome.release}: own updates are not implemented`,
+      );
+      await noteTrouble(context, "protocol_too_old", "the portal takes no agent this old");
+      break;
+    case "back_off":
+    case "give_up":
+      await noteTrouble(context, outcome.code, `the sync failed: ${outcome.message}`);
+      break;
+  }
+  return { end: "not_synced", operation: null };
+}
+
+async function receive(
+  context: BoundContext,
+  parts: CycleParts,
+  body: JsonValue,
+  reportedDesired: boolean,
+): Promise<Synced> {
+  const judgement = judgeSyncAnswer(body, context.sealingKeys);
+  if (judgement.kind === "malformed") {
+    await context.channels.failed("sync");
+    await noteTrouble(
+      context,
+      "malformed_answer",
+      `the answer to the sync is malformed: ${judgement.message}`,
+    );
+    return { end: "not_synced", operation: null };
+  }
+  await context.channels.succeeded("sync");
+  if (context.store.state.revoked) {
+    await context.store.keep((state) => ({ ...state, revoked: false }));
+  }
+  if (await clearTrouble(context)) {
+    context.ports.log.write("info", "portal_back", "the portal answers again");
+  }
+  if (reportedDesired) await clearConditions(context, "state_lost");
+  if (judgement.kind === "refused") {
+    await refuse(context, judgement.code, judgement.message);
+    return { end: "accepted", operation: null };
+  }
+  const offsetMs = judgement.portalTime - context.ports.clock.now();
+  await judgeOffset(context, offsetMs);
+  const end = await accept(context, parts.releases, judgement.offered);
+  return { end: end === "done" ? "accepted" : end, operation: judgement.operation };
+}
+
+/**
+ * Whether this agent leads. On one server it does while the API is up; with more, a Lease decides, which
+ * is not implemented: such a node never leads.
+ */
+function isLeader({ store }: BoundContext, { apiUp }: Observation): boolean {
+  return apiUp && (store.state.desired?.state.servers ?? 1) === 1;
+}
+
+async function judgeApi(context: BoundContext, { apiUp, k3sUnit }: Observation): Promise<void> {
+  const { first_start } = context.store.state;
+  if (apiUp || first_start === "configure" || first_start === "start") {
+    await clearConditions(context, "api_down");
+    return;
+  }
+  await raiseCondition(
+    context,
+    "api_down",
+    `/readyz of the Kubernetes API does not answer 200; k3s.service is ${k3sUnit}`,
+  );
+}
+
+async function judgeDisk(context: BoundContext): Promise<void> {
+  const trouble = context.diskTrouble();
+  if (trouble === null) await clearConditions(context, "disk_full");
+  else await raiseCondition(context, "disk_full", trouble.message);
+}
+
+async function judgeOwnVersion(context: BoundContext): Promise<void> {
+  const wanted = context.store.state.desired?.state.agent.version;
+  if (wanted === undefined) return;
+  if (wanted === context.program.version) {
+    await clearConditions(context, "update_failed");
+    return;
+  }
+  await raiseCondition(
+    context,
+    "update_failed",
+    `version ${wanted} is wanted, ${context.program.version} runs: own updates are not implemented`,
+  );
+}

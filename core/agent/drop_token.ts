@@ -1,0 +1,25 @@
+import { withoutToken } from "../state/config.ts";
+import { writeDocument } from "../state/durable.ts";
+import { CONFIG_FILE } from "../state/paths.ts";
+import type { BoundContext } from "./context.ts";
+
+/**
+ * Takes the used token out of the configuration and leaves the rest as it is (operations.md, First
+ * start, step 4). A configuration that names another node is not ours to change. True when nothing is
+ * left to do.
+ */
+export async function dropToken({ ports, config, binding }: BoundContext): Promise<boolean> {
+  const ours = config.clusterId === binding.cluster_id && config.nodeName === binding.node_name;
+  if (config.enrollmentToken === undefined || !ours) return true;
+  const read = await ports.disk.read(CONFIG_FILE);
+  if (!read.ok || read.value === null) return true;
+  const text = withoutToken(new TextDecoder().decode(read.value));
+  if (text === null) return true;
+  const written = await writeDocument(ports.disk, CONFIG_FILE, new TextEncoder().encode(text));
+  if (written.ok) {
+    ports.log.write("info", "token_deleted", `the used token is gone from ${CONFIG_FILE}`);
+  } else {
+    ports.log.write("error", "token_not_deleted", written.error.message);
+  }
+  return written.ok;
+}

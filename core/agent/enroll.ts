@@ -1,0 +1,229 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
+import type { JsonValue } from "../json.ts";
+import { type Meaning, meaningOf } from "../protocol/answer.ts";
+import { backoffMs } from "../protocol/backoff.ts";
+import { encodeBase64 } from "../protocol/base64.ts";
+import { EnrollAnswer, type EnrollRequest } from "../protocol/enroll.ts";
+import { enrollReactionTo } from "../protocol/enroll_reaction.ts";
+import { describeIssue } from "../protocol/schema_error.ts";
+import { MAX_REFUSALS } from "../protocol/reaction.ts";
+import { sealingPublicKey } from "../protocol/sealing.ts";
+import { openAll, scanEnrollAnswer } from "../protocol/secret_positions.ts";
+import { signingPublicKey } from "../protocol/signing.ts";
+import { fail, ok, type Result } from "../result.ts";
+import type { Secret } from "../secret.ts";
+import { saveBootstrap } from "../state/bootstrap.ts";
+import { type Identity, saveIdentity } from "../state/identity.ts";
+import type { Context } from "./context.ts";
+import { correctedNow, sealingKeysOf } from "./context.ts";
+import { CONNECT_MS, MAX_BODY, TOTAL_MS } from "./exchange.ts";
+import { clearTrouble, noteTrouble } from "./trouble.ts";
+
+/** How enrolling ended: with an ID, without hope, or because the program ends. */
+export type Enrollment =
+  | { readonly kind: "enrolled"; readonly identity: Identity }
+  | { readonly kind: "refused" }
+  | { readonly kind: "aborted" };
+
+/**
+ * Enrolls (protocol §3; operations.md, First start, steps 2 to 4): asks until the portal answers with an
+ * identity or nothing is left to try. What was asked is the same every time, so an answer that was lost
+ * is simply asked for again.
+ */
+export async function enroll(context: Context, identity: Identity): Promise<Enrollment> {
+  const token = context.config.enrollmentToken;
+  if (token === undefined) {
+    await noteTrouble(
+      context,
+      "no_token",
+      "config.yaml has no enrollment_token and this node is not enrolled: the way out is a new " +
+        "server with a new token",
+    );
+    return { kind: "refused" };
+  }
+  const tokenHash = bytesToHex(sha256(utf8ToBytes(token.reveal())));
+  if (refusalsOf(context, tokenHash) >= MAX_REFUSALS) return { kind: "refused" };
+
+  const serverId = await readServerId(context);
+  if (serverId === null) return { kind: "aborted" };
+  const request = await enrollRequest(context, identity, token, serverId);
+
+  let requestRefused = 0;
+  while (true) {
+    if (!await pause(context, context.channels.waitMs("sync"))) return { kind: "aborted" };
+    const meaning = await ask(context, request);
+    if (meaning === null) return { kind: "aborted" };
+    const { reaction, memory } = enrollReactionTo(meaning, {
+      tokenRefused: refusalsOf(context, tokenHash),
+      requestRefused,
+    });
+    requestRefused = memory.requestRefused;
+    if (memory.tokenRefused !== refusalsOf(context, tokenHash)) {
+      const refused = memory.tokenRefused;
+      await context.store.keep((state) => ({
+        ...state,
+        enrollment: { token_sha256: tokenHash, refused },
+      }));
+    }
+    switch (reaction.do) {
+      case "store": {
+        if (meaning.kind !== "success") throw new Error("stored what is no success");
+        const stored = await storeAnswer(context, identity, request, meaning.body);
+        if (stored.ok) return { kind: "enrolled", identity: stored.value };
+        await context.channels.failed("sync");
+        await noteTrouble(context, stored.error.code, stored.error.message);
+        break;
+      }
+      case "back_off":
+        await context.channels.failed("sync");
+        await noteTrouble(context, reaction.code, `the enrollment failed: ${reaction.message}`);
+        break;
+      case "wait":
+        await context.channels.asked("sync", reaction.ms);
+        await noteTrouble(
+          context,
+          "too_many_requests",
+          `the portal asks to wait ${Math.round(reaction.ms / 1000)} s`,
+        );
+        break;
+      case "idle":
+        await noteTrouble(context, reaction.code, `not enrolled: ${reaction.message}`);
+        return { kind: "refused" };
+    }
+  }
+}
+
+function refusalsOf({ store }: Context, tokenHash: string): number {
+  const { enrollment } = store.state;
+  return enrollment?.token_sha256 === tokenHash ? enrollment.refused : 0;
+}
+
+/** The server's ID; null when the program ends. Early in a boot there is no network yet: asks on. */
+async function readServerId(context: Context): Promise<string | null> {
+  const { metadata, random } = context.ports;
+  for (let failures = 1;; failures++) {
+    const id = await metadata.instanceId();
+    if (id.ok) return id.value;
+    await noteTrouble(
+      context,
+      "no_server_id",
+      `the metadata service gave no server ID: ${id.error.message}`,
+    );
+    if (!await pause(context, backoffMs(failures, random.fraction()))) return null;
+  }
+}
+
+async function enrollRequest(
+  context: Context,
+  { keys }: Identity,
+  token: Secret,
+  serverId: string,
+): Promise<EnrollRequest> {
+  const { config, program, ports } = context;
+  const booted = await ports.boot.booted();
+  return {
+    protocol: 1,
+    token: token.reveal(),
+    cluster_id: config.clusterId,
+    node_name: config.nodeName,
+    server_id: serverId,
+    public_keys: {
+      signing: encodeBase64(signingPublicKey(keys.signing)),
+      sealing: encodeBase64(sealingPublicKey(keys.sealing)),
+    },
+    boot_image_sha256: booted.sha256,
+    agent_version: program.version,
+    arch: program.arch,
+  };
+}
+
+/** Sends the request; null when the program ends. */
+async function ask(context: Context, request: EnrollRequest): Promise<Meaning | null> {
+  const reply = await context.ports.http.request({
+    method: "POST",
+    url: `${context.config.portal}/enroll`,
+    headers: { "PBX-Protocol": "1", "Content-Type": "application/json" },
+    body: utf8ToBytes(JSON.stringify(request)),
+    totalMs: TOTAL_MS,
+    connectMs: CONNECT_MS,
+    maxBytes: MAX_BODY,
+    signal: context.stop,
+  });
+  if (!reply.ok && reply.error.code === "aborted") return null;
+  return meaningOf(reply, correctedNow(context));
+}
+
+/** Why an answer was not stored. */
+interface NotStored {
+  readonly code: string;
+  readonly message: string;
+}
+
+async function storeAnswer(
+  context: Context,
+  identity: Identity,
+  request: EnrollRequest,
+  body: JsonValue,
+): Promise<Result<Identity, NotStored>> {
+  const answer = judgeEnrollAnswer(identity, request, body);
+  if (!answer.ok) return answer;
+  const { disk, log } = context.ports;
+  const { portal } = context.config;
+  // The answer first: an ID without it could never configure k3s, while the answer alone is an ID.
+  const kept = await saveBootstrap(disk, {
+    server_id: request.server_id,
+    portal,
+    answer: answer.value,
+  });
+  if (!kept.ok) return fail({ code: "bootstrap_not_stored", message: kept.error.message });
+  const { agent_id, cluster_id, node_name } = answer.value;
+  const bound: Identity = {
+    ...identity,
+    binding: { agent_id, cluster_id, node_name, server_id: request.server_id, portal },
+  };
+  const saved = await saveIdentity(disk, bound);
+  if (!saved.ok) return fail({ code: "identity_not_stored", message: saved.error.message });
+  await context.channels.succeeded("sync");
+  await clearTrouble(context);
+  log.write(
+    "info",
+    "enrolled",
+    `enrolled as ${agent_id}: node ${node_name} of cluster ${cluster_id}`,
+    {
+      agent_id,
+    },
+  );
+  return ok(bound);
+}
+
+/** Judges an answer to the enrollment: secrets first, then its form, then whom it is for. */
+function judgeEnrollAnswer(
+  identity: Identity,
+  request: EnrollRequest,
+  body: JsonValue,
+): Result<EnrollAnswer, NotStored> {
+  const boxes = scanEnrollAnswer(body);
+  if (!boxes.ok) return boxes;
+  const opened = openAll(boxes.value, sealingKeysOf(identity));
+  if (!opened.ok) return opened;
+  const answer = EnrollAnswer.safeParse(body);
+  if (!answer.success) {
+    return fail({ code: "malformed_answer", message: describeIssue(answer.error) });
+  }
+  for (const name of ["cluster_id", "node_name"] as const) {
+    if (answer.data[name] !== request[name]) {
+      return fail({
+        code: "malformed_answer",
+        message: `the answer is for ${name} '${answer.data[name]}', not '${request[name]}'`,
+      });
+    }
+  }
+  return ok(answer.data);
+}
+
+/** Waits; false when the program ends meanwhile. */
+async function pause({ ports, stop }: Context, ms: number): Promise<boolean> {
+  if (ms > 0) await ports.clock.sleep(ms, stop);
+  return !stop.aborted;
+}

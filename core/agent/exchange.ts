@@ -1,0 +1,157 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
+import type { JsonValue } from "../json.ts";
+import { meaningOf } from "../protocol/answer.ts";
+import { encodeBase64 } from "../protocol/base64.ts";
+import { MAX_REFUSALS, type Reaction, reactionTo } from "../protocol/reaction.ts";
+import { sign, signedBytes } from "../protocol/signing.ts";
+import type { ChannelName } from "../state/state.ts";
+import type { BoundContext } from "./context.ts";
+import { correctedNow, raiseCondition } from "./context.ts";
+
+/** Largest body in either direction, bytes decoded (protocol §1). */
+export const MAX_BODY = 262_144;
+/** Time limits of one request, milliseconds (protocol §1). */
+export const TOTAL_MS = 30_000;
+export const CONNECT_MS = 10_000;
+
+/** A request that the agent signs. `path` begins after the portal's base. */
+export interface SignedRequest {
+  readonly channel: ChannelName;
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  /** The JSON body; none for GET. */
+  readonly body?: JsonValue;
+  /** Exactly one request, whatever comes back: nothing is signed a second time. */
+  readonly once?: boolean;
+}
+
+/** What a signed request came to, with the waiting already booked on its channel. */
+export type Outcome =
+  | { readonly do: "apply"; readonly body: JsonValue; readonly bytes: Uint8Array }
+  | Exclude<Reaction, { do: "apply" | "sign_again" }>
+  /** The program has to end. */
+  | { readonly do: "aborted" };
+
+/**
+ * Sends a signed request and reads the answer (protocol §1): signs again where that is the answer's
+ * way out, learns the clock offset, and books backoff or wait on the channel. A success is booked by
+ * the caller, who may still find the answer malformed.
+ */
+export async function exchange(context: BoundContext, request: SignedRequest): Promise<Outcome> {
+  const body = request.body === undefined
+    ? new Uint8Array()
+    : new TextEncoder().encode(JSON.stringify(request.body));
+  const key = `${request.method} ${request.path} ${bytesToHex(sha256(body))}`;
+  // A sync's body always differs, so its refusals are counted in a row instead.
+  const memoryKey = request.channel === "sync" ? "sync" : key;
+  if (request.channel !== "sync" && context.requests.of(memoryKey).refused >= MAX_REFUSALS) {
+    return await notSent(context, request.channel, REFUSED_BEFORE);
+  }
+  if (body.length > MAX_BODY) {
+    const message = `the body has ${body.length} bytes, over ${MAX_BODY}`;
+    return await notSent(context, request.channel, message);
+  }
+
+  while (true) {
+    const reply = await send(context, request, body, key);
+    if (!reply.ok && reply.error.code === "aborted") return { do: "aborted" };
+    const meaning = meaningOf(reply, correctedNow(context));
+    if (meaning.kind === "clock_skew") await learnOffset(context, meaning.portalTime);
+    const { reaction, memory } = reactionTo(meaning, context.requests.of(memoryKey));
+    context.requests.remember(memoryKey, memory);
+    if (reaction.do === "sign_again") {
+      if (request.once !== true) continue;
+      return { do: "back_off", code: meaning.kind, message: "the one request was not taken" };
+    }
+    if (reaction.do === "apply") {
+      if (meaning.kind !== "success" || !reply.ok) throw new Error("applied what is no success");
+      return { do: "apply", body: meaning.body, bytes: reply.value.body };
+    }
+    await book(context, request.channel, reaction);
+    return reaction;
+  }
+}
+
+function send(context: BoundContext, request: SignedRequest, body: Uint8Array, key: string) {
+  const url = new URL(context.portal + request.path);
+  const path = url.pathname + url.search;
+  const second = context.requests.secondFor(key, Math.floor(correctedNow(context) / 1000));
+  const bytes = signedBytes({ method: request.method, path, timestamp: second, body });
+  return context.ports.http.request({
+    method: request.method,
+    url: url.href,
+    headers: {
+      "PBX-Protocol": "1",
+      "PBX-Agent": context.binding.agent_id,
+      "PBX-Timestamp": String(second),
+      "PBX-Signature": encodeBase64(sign(context.keys.signing, bytes)),
+      ...(request.body === undefined ? {} : { "Content-Type": "application/json" }),
+    },
+    ...(request.body === undefined ? {} : { body }),
+    totalMs: TOTAL_MS,
+    connectMs: CONNECT_MS,
+    maxBytes: MAX_BODY,
+    signal: context.stop,
+  });
+}
+
+async function learnOffset(context: BoundContext, portalTime: number): Promise<void> {
+  const offset = Math.round(portalTime - context.ports.clock.now());
+  context.ports.log.write(
+    "warn",
+    "clock_offset",
+    `the portal's clock is ${
+      Math.round(offset / 1000)
+    } s off this node's; requests are signed with its time`,
+    { offset_ms: offset },
+  );
+  await context.store.keep((state) => ({ ...state, clock_offset_ms: offset }));
+  await judgeOffset(context, offset);
+}
+
+/** Above this many milliseconds the offset is a condition (protocol §4). */
+const LARGE_OFFSET_MS = 10_000;
+
+/** Raises `clock_offset_large` where the portal's clock and the node's are too far apart. */
+export async function judgeOffset(context: BoundContext, offsetMs: number): Promise<void> {
+  if (Math.abs(offsetMs) <= LARGE_OFFSET_MS) return;
+  await raiseCondition(
+    context,
+    "clock_offset_large",
+    "this node's clock and the portal's are more than 10 s apart: set the node's clock (NTP)",
+  );
+}
+
+async function book(
+  context: BoundContext,
+  channel: ChannelName,
+  reaction: Reaction,
+): Promise<void> {
+  switch (reaction.do) {
+    case "back_off":
+      return await context.channels.failed(channel);
+    case "give_up":
+      return await context.channels.failed(channel, channel === "sync");
+    case "wait":
+      return await context.channels.asked(channel, reaction.ms);
+    case "update":
+      return await context.channels.failed(channel);
+    case "stop":
+    case "apply":
+    case "sign_again":
+      return;
+  }
+}
+
+const REFUSED_BEFORE =
+  "the portal refused this request three times; it is not sent again before a restart";
+
+async function notSent(
+  context: BoundContext,
+  channel: ChannelName,
+  message: string,
+): Promise<Outcome> {
+  await context.channels.failed(channel);
+  return { do: "give_up", code: "not_sent", message };
+}

@@ -1,0 +1,139 @@
+import { k3sConfig } from "../host/k3s_config.ts";
+import { manifestPath } from "../host/manifests.ts";
+import { namespaceUid } from "../cluster/kubernetes_facts.ts";
+import { openSealed } from "../protocol/sealing.ts";
+import type { Bootstrap } from "../state/bootstrap.ts";
+import { writeDocument } from "../state/durable.ts";
+import { K3S_CONFIG_FILE, K3S_HOLD_FILE, K3S_UNIT } from "../state/paths.ts";
+import type { State } from "../state/state.ts";
+import type { BoundContext } from "./context.ts";
+import { applySecrets } from "./converge_cluster.ts";
+import { readDropInHashes } from "./converge_host.ts";
+
+/** One attempt to go a step on: done with it, or what it waits for. */
+export type Advance = { readonly moved: true } | { readonly moved: false; readonly why: string };
+
+const MOVED: Advance = { moved: true };
+
+/**
+ * Tries the next step of k3s's first start (operations.md, First start, step 5). The step is in the
+ * state file and every one can be repeated, so a crash anywhere resumes where it was.
+ */
+export function advanceFirstStart(
+  context: BoundContext,
+  bootstrap: Bootstrap | null,
+): Promise<Advance> {
+  switch (context.store.state.first_start) {
+    case "configure":
+      return configure(context, bootstrap);
+    case "start":
+      return startK3s(context);
+    case "wait_api":
+      return waitForApi(context);
+    case "write_secrets":
+      return writeSecrets(context, bootstrap);
+    case "done":
+      return Promise.resolve(MOVED);
+  }
+}
+
+async function configure(context: BoundContext, bootstrap: Bootstrap | null): Promise<Advance> {
+  if (bootstrap === null) {
+    return waits(
+      "bootstrap.json is lost and k3s was never configured: this node needs a new server",
+    );
+  }
+  const { k3s, manifests } = bootstrap.answer;
+  const token = openSealed(k3s.token.sealed, context.sealingKeys);
+  if (!token.ok) return waits(`k3s.token: ${token.error.message}`);
+  const agentToken = k3s.agent_token === undefined
+    ? undefined
+    : openSealed(k3s.agent_token.sealed, context.sealingKeys);
+  if (agentToken !== undefined && !agentToken.ok) {
+    return waits(`k3s.agent_token: ${agentToken.error.message}`);
+  }
+  const config = k3sConfig(k3s.config, token.value, agentToken?.value);
+  const files = [
+    { path: K3S_CONFIG_FILE, content: config.reveal() },
+    ...manifests.map(({ name, content }) => ({ path: manifestPath(name), content })),
+  ];
+  for (const { path, content } of files) {
+    const written = await writeDocument(
+      context.ports.disk,
+      path,
+      new TextEncoder().encode(content),
+    );
+    if (!written.ok) return waits(written.error.message);
+  }
+  context.ports.log.write(
+    "info",
+    "k3s_configured",
+    `wrote ${K3S_CONFIG_FILE} and ${manifests.length} first-start manifests`,
+  );
+  return await go(context, { first_start: "start" });
+}
+
+async function startK3s(context: BoundContext): Promise<Advance> {
+  const { systemd, disk, log } = context.ports;
+  const hold = await disk.stat(K3S_HOLD_FILE);
+  if (!hold.ok || hold.value !== null) {
+    return waits(`${K3S_HOLD_FILE} is there: a restore holds k3s, and nothing starts it before`);
+  }
+  // Stored before the start: after a crash in between, what k3s was started with is still known.
+  const unit = await systemd.unitState(K3S_UNIT);
+  const running = unit === "active" || unit === "activating";
+  if (!running || context.store.state.k3s_drop_ins === null) {
+    const hashes = await readDropInHashes(context);
+    const stored = await context.store.commit((state) => ({ ...state, k3s_drop_ins: hashes }));
+    if (!stored.ok) return waits(stored.error.message);
+  }
+  const enabled = await systemd.enable(K3S_UNIT);
+  if (!enabled.ok) {
+    log.write("warn", "k3s_not_enabled", `k3s may not start at boot: ${enabled.error.message}`);
+  }
+  const started = await systemd.start(K3S_UNIT);
+  if (!started.ok) return waits(`${K3S_UNIT} does not start: ${started.error.message}`);
+  log.write("info", "k3s_started", `${K3S_UNIT} is started; waiting for the Kubernetes API`);
+  return await go(context, { first_start: "wait_api" });
+}
+
+/** /readyz comes up to two seconds before k3s's own kinds do (k3s lab). */
+const K3S_KIND = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  resource: "customresourcedefinitions",
+  name: "addons.k3s.cattle.io",
+} as const;
+
+const KUBE_SYSTEM = { apiVersion: "v1", resource: "namespaces", name: "kube-system" } as const;
+
+async function waitForApi(context: BoundContext): Promise<Advance> {
+  const { k8s, log } = context.ports;
+  if (!await k8s.ready()) return waits("/readyz of the Kubernetes API does not answer 200 yet");
+  const kind = await k8s.get(K3S_KIND);
+  if (!kind.ok) return waits(kind.error.message);
+  if (kind.value === null) return waits("the API is up, but k3s's own kinds are not there yet");
+  const namespace = await k8s.get(KUBE_SYSTEM);
+  if (!namespace.ok) return waits(namespace.error.message);
+  const uid = namespace.value === null ? null : namespaceUid(namespace.value);
+  if (uid === null) return waits("the API is up, but the namespace kube-system is not there yet");
+  log.write("info", "api_up", "the Kubernetes API is up, and k3s's own kinds are there");
+  return await go(context, { first_start: "write_secrets", kube_system_uid: uid });
+}
+
+async function writeSecrets(context: BoundContext, bootstrap: Bootstrap | null): Promise<Advance> {
+  // A desired state that arrived meanwhile is younger than the answer to the enrollment.
+  const secrets = context.store.state.desired?.state.secrets ?? bootstrap?.answer.secrets ?? {};
+  const applied = await applySecrets(context, secrets, false);
+  if (!applied.ok) return waits(applied.error);
+  context.ports.log.write("info", "first_start_done", "the cluster runs and has its Secrets");
+  return await go(context, { first_start: "done" });
+}
+
+async function go(context: BoundContext, change: Partial<State>): Promise<Advance> {
+  const stored = await context.store.commit((state) => ({ ...state, ...change }));
+  return stored.ok ? MOVED : waits(stored.error.message);
+}
+
+function waits(why: string): Advance {
+  return { moved: false, why };
+}

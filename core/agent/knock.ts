@@ -1,0 +1,15 @@
+import type { BoundContext } from "./context.ts";
+import { openCycleParts, sync } from "./cycle.ts";
+
+/**
+ * The one request that a revoked agent makes after a start (protocol §1). True where the portal took
+ * it: the identity counts again. Anything else leaves the agent idle until its next start.
+ */
+export async function knock(context: BoundContext): Promise<boolean> {
+  const wait = context.channels.waitMs("sync");
+  if (wait > 0) await context.ports.clock.sleep(wait, context.stop);
+  if (context.stop.aborted) return false;
+  const parts = openCycleParts();
+  const synced = await sync(context, parts, await parts.observer.observe(context), true);
+  return synced.end === "accepted";
+}

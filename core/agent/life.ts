@@ -1,0 +1,72 @@
+/** Where the agent is in its life. */
+export type Stage =
+  | "unenrolled"
+  | "enrolling"
+  | "refused"
+  | "starting_k3s"
+  | "syncing"
+  | "revoked"
+  | "identity_unreadable";
+
+/** What moves it on. */
+export type LifeEvent =
+  | "keys_stored"
+  | "enrolled"
+  | "enrollment_refused"
+  | "k3s_started"
+  | "identity_revoked"
+  | "identity_accepted"
+  | "identity_lost";
+
+/**
+ * The whole life in one table: from a stage, an event leads to a stage; what is not listed cannot happen.
+ * Refused, revoked and identity_unreadable are idle: the program runs on, leaves everything alone, and
+ * only a restart asks again. Syncing already goes on while k3s starts, so that a node whose API never
+ * comes up can be seen and restored (protocol §4).
+ */
+export const TRANSITIONS: Readonly<Record<Stage, Partial<Readonly<Record<LifeEvent, Stage>>>>> = {
+  unenrolled: { keys_stored: "enrolling", identity_lost: "identity_unreadable" },
+  enrolling: { enrolled: "starting_k3s", enrollment_refused: "refused" },
+  refused: {},
+  starting_k3s: { k3s_started: "syncing", identity_revoked: "revoked" },
+  syncing: { identity_revoked: "revoked" },
+  revoked: { identity_accepted: "starting_k3s" },
+  identity_unreadable: {},
+};
+
+/** The stage after `event`. Throws where the table has no such move: a fault of the program. */
+export function next(stage: Stage, event: LifeEvent): Stage {
+  const to = TRANSITIONS[stage][event];
+  if (to === undefined) throw new Error(`no move from ${stage} by ${event}`);
+  return to;
+}
+
+/** What the files on disk say about the agent's life. */
+export interface Evidence {
+  readonly identity: "absent" | "keys_only" | "bound" | "unreadable";
+  /** A file that is written only after the identity: bootstrap.json or state.json. */
+  readonly laterFile: boolean;
+  readonly revoked: boolean;
+  readonly k3sStarted: boolean;
+  /** The answer to the enrollment is lost, k3s still needs it, and the token to ask again is there. */
+  readonly answerLost: boolean;
+}
+
+/**
+ * The stage to start from. An identity that is gone beside files that are younger was lost, and is never
+ * replaced by a fresh one (operations.md, Files).
+ */
+export function stageAtStart(evidence: Evidence): Stage {
+  switch (evidence.identity) {
+    case "unreadable":
+      return "identity_unreadable";
+    case "absent":
+      return evidence.laterFile ? "identity_unreadable" : "unenrolled";
+    case "keys_only":
+      return "enrolling";
+    case "bound":
+      if (evidence.answerLost) return "enrolling";
+      if (evidence.revoked) return "revoked";
+      return evidence.k3sStarted ? "syncing" : "starting_k3s";
+  }
+}

@@ -1,0 +1,28 @@
+import { readHostFacts } from "../host/facts.ts";
+import { K3S_HOLD_FILE, K3S_UNIT } from "../state/paths.ts";
+import type { BoundContext } from "./context.ts";
+
+/**
+ * Remembers the boot. After a new one k3s is started where nothing did: its unit may not be enabled on
+ * this image. Within a boot a stopped k3s stays stopped, because somebody stopped it.
+ */
+export async function noteBoot(context: BoundContext): Promise<void> {
+  const { ports, store } = context;
+  const { bootId } = await readHostFacts(ports.disk);
+  const before = store.state.boot_id;
+  if (bootId === "" || bootId === before) return;
+  await store.keep((state) => ({ ...state, boot_id: bootId }));
+  const { first_start } = store.state;
+  if (before === null || first_start === "configure" || first_start === "start") return;
+  const hold = await ports.disk.stat(K3S_HOLD_FILE);
+  if (!hold.ok || hold.value !== null) return;
+  if (await ports.systemd.unitState(K3S_UNIT) !== "inactive") return;
+  const started = await ports.systemd.start(K3S_UNIT);
+  ports.log.write(
+    started.ok ? "info" : "warn",
+    "k3s_started_after_boot",
+    started.ok
+      ? `${K3S_UNIT} was not started by this boot, so the agent started it`
+      : `${K3S_UNIT} does not start: ${started.error.message}`,
+  );
+}

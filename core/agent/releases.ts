@@ -1,0 +1,106 @@
+import { verifyRelease } from "../protocol/dsse.ts";
+import type { Release } from "../protocol/release.ts";
+import { fail, ok, type Result } from "../result.ts";
+import { readDocument, writeDocument } from "../state/durable.ts";
+import { RELEASE_FILE } from "../state/paths.ts";
+import type { BoundContext } from "./context.ts";
+import { exchange } from "./exchange.ts";
+
+/** Why there is no verified manifest. `stop`: the portal refused the identity on the way. */
+export interface NoRelease {
+  readonly code: "manifest_rejected" | "manifest_unavailable" | "stop" | "aborted";
+  readonly message: string;
+}
+
+/** Verified release manifests: the one in use is kept, in memory and on disk. */
+export interface Releases {
+  /** The verified manifest of `version`, fetched where it is not at hand. */
+  get(context: BoundContext, version: string): Promise<Result<Release, NoRelease>>;
+}
+
+/** An empty cache; the file of an earlier run is verified again before it counts. */
+export function openReleases(): Releases {
+  let held: Release | null = null;
+  let refusal: { version: string; error: NoRelease } | null = null;
+
+  return {
+    async get(context, version) {
+      if (held?.version !== version) held = await fromDisk(context, version);
+      if (held !== null) return ok(held);
+      if (context.channels.waitMs("manifests") > 0) {
+        if (refusal === null) return unavailable(version, "waiting after earlier trouble");
+        if (refusal.version === version) return fail(refusal.error);
+        // A release that was refused says nothing about another one; trouble on the way does.
+        if (refusal.error.code !== "manifest_rejected") {
+          return unavailable(version, refusal.error.message);
+        }
+      }
+      const fetched = await fromPortal(context, version);
+      refusal = fetched.ok ? null : { version, error: fetched.error };
+      if (fetched.ok) held = fetched.value;
+      return fetched;
+    },
+  };
+}
+
+async function fromDisk(context: BoundContext, version: string): Promise<Release | null> {
+  // The disk is no authority: what it holds counts only if a built-in key's signature holds today.
+  const found = await readDocument(context.ports.disk, RELEASE_FILE, (bytes) => {
+    const release = verifyRelease(bytes, version, context.program.releaseKeys);
+    return release.ok
+      ? { kind: "loaded", value: release.value }
+      : { kind: "unreadable", reason: release.error.message };
+  });
+  return found.ok && found.value.kind === "loaded" ? found.value.value : null;
+}
+
+async function fromPortal(
+  context: BoundContext,
+  version: string,
+): Promise<Result<Release, NoRelease>> {
+  const path = `/releases/${encodeURIComponent(version)}/manifest`;
+  const outcome = await exchange(context, { channel: "manifests", method: "GET", path });
+  switch (outcome.do) {
+    case "apply":
+      break;
+    case "stop":
+      return fail({ code: "stop", message: outcome.message });
+    case "aborted":
+      return fail({ code: "aborted", message: "the program ends" });
+    case "wait":
+      return unavailable(version, `the portal asks to wait ${Math.round(outcome.ms / 1000)} s`);
+    case "update":
+      return unavailable(version, "the portal takes no agent this old");
+    case "back_off":
+    case "give_up":
+      // An answer of 200 that is no JSON is no envelope either (protocol §6).
+      if (outcome.code === "malformed_answer") {
+        return fail({
+          code: "manifest_rejected",
+          message: `release ${version}: ${outcome.message}`,
+        });
+      }
+      return unavailable(version, outcome.message);
+  }
+  const release = verifyRelease(outcome.bytes, version, context.program.releaseKeys);
+  if (!release.ok) {
+    await context.channels.failed("manifests");
+    return fail({
+      code: "manifest_rejected",
+      message: `release ${version}: ${release.error.message}`,
+    });
+  }
+  await context.channels.succeeded("manifests");
+  const kept = await writeDocument(context.ports.disk, RELEASE_FILE, outcome.bytes);
+  if (!kept.ok) context.ports.log.write("warn", "release_not_kept", kept.error.message);
+  context.ports.log.write(
+    "info",
+    "manifest_verified",
+    `the manifest of release ${version} verifies`,
+  );
+  return release;
+}
+
+function unavailable(version: string, why: string): Result<never, NoRelease> {
+  return fail({ code: "manifest_unavailable", message: `release ${version}: ${why}` });
+}

@@ -1,0 +1,204 @@
+import type { DiskError } from "../ports/disk.ts";
+import type { Ports } from "../ports/mod.ts";
+import type { Config } from "../state/config.ts";
+import { watchDisk } from "../state/disk_watch.ts";
+import { type Identity, newKeys, saveIdentity } from "../state/identity.ts";
+import { IDENTITY_FILE } from "../state/paths.ts";
+import { openStore } from "../state/store.ts";
+import { loadBootstrap } from "../state/bootstrap.ts";
+import { openChannels } from "./channels.ts";
+import type { BoundContext, Context } from "./context.ts";
+import { bind, clearConditions, raiseCondition } from "./context.ts";
+import { enroll } from "./enroll.ts";
+import { type LifeEvent, next, type Stage } from "./life.ts";
+import type { ProgramInfo } from "./program_info.ts";
+import { openRequestMemory } from "./request_memory.ts";
+import { knock } from "./knock.ts";
+import { serve } from "./serve.ts";
+import { type Beginning, readBeginning } from "./start.ts";
+
+/** What the agent is started with. */
+export interface Setup {
+  readonly ports: Ports;
+  readonly program: ProgramInfo;
+  readonly config: Config;
+  /** Aborts when the program has to end. */
+  readonly stop: AbortSignal;
+}
+
+/**
+ * How a run ended: told to (`stopped`), or unable to start on the files as they are (`unusable`).
+ * An agent that idles runs until it is stopped.
+ */
+export type RunEnd = { readonly kind: "stopped" } | {
+  readonly kind: "unusable";
+  readonly message: string;
+};
+
+/** The agent's whole life, from the files it finds to the signal that ends it. */
+export async function runAgent(setup: Setup): Promise<RunEnd> {
+  const watched = watchDisk(setup.ports.disk);
+  const ports: Ports = { ...setup.ports, disk: watched.disk };
+  const startedAt = new Date(ports.clock.now()).toISOString();
+  const hasToken = setup.config.enrollmentToken !== undefined;
+  const beginning = await readBeginning(ports.disk, ports.log, hasToken, startedAt);
+  if (!beginning.ok) return { kind: "unusable", message: beginning.error };
+
+  const context = openContext({ ...setup, ports }, beginning.value, watched.trouble);
+  await live(context, beginning.value);
+  return { kind: "stopped" };
+}
+
+function openContext(
+  { ports, program, config, stop }: Setup,
+  { state, saved }: Beginning,
+  diskTrouble: () => DiskError | null,
+): Context {
+  const store = openStore(ports.disk, state, saved);
+  return {
+    ports,
+    program,
+    config,
+    store,
+    channels: openChannels(store, ports.clock, ports.random),
+    requests: openRequestMemory(),
+    stop,
+    diskTrouble,
+  };
+}
+
+/** Walks the transition table until the program has to end. */
+async function live(context: Context, beginning: Beginning): Promise<void> {
+  const { log } = context.ports;
+  let stage: Stage = beginning.stage;
+  let { identity, bootstrap } = beginning;
+  log.write("info", "stage", `the agent starts as ${stage}`, { stage });
+
+  const move = (event: LifeEvent) => {
+    const to = next(stage, event);
+    log.write("info", "stage", `${stage} is over by ${event}: now ${to}`, {
+      from: stage,
+      stage: to,
+    });
+    stage = to;
+  };
+
+  while (!context.stop.aborted) {
+    switch (stage) {
+      case "unenrolled": {
+        const created = await createKeys(context);
+        if (created === null) break;
+        identity = created;
+        move("keys_stored");
+        break;
+      }
+      case "enrolling": {
+        const enrollment = await enroll(context, present(identity));
+        if (enrollment.kind === "aborted") return;
+        if (enrollment.kind === "refused") {
+          move("enrollment_refused");
+          break;
+        }
+        identity = enrollment.identity;
+        const stored = await loadBootstrap(context.ports.disk);
+        bootstrap = stored.ok && stored.value.kind === "loaded" ? stored.value.value : null;
+        move("enrolled");
+        break;
+      }
+      case "starting_k3s":
+      case "syncing": {
+        if (stage === "starting_k3s" && context.store.state.first_start === "done") {
+          move("k3s_started");
+        }
+        const end = await serve(await settle(context, present(identity)), bootstrap, move);
+        if (end === "aborted") return;
+        await context.store.keep((state) => ({ ...state, revoked: true }));
+        move("identity_revoked");
+        await idle(context);
+        return;
+      }
+      case "revoked":
+        if (await knock(await settle(context, present(identity)))) {
+          move("identity_accepted");
+          break;
+        }
+        log.write("error", "idle", "this identity is revoked: the cluster is left as it is");
+        await idle(context);
+        return;
+      case "refused":
+      case "identity_unreadable":
+        await sayWhyIdle(context, stage);
+        await idle(context);
+        return;
+    }
+  }
+}
+
+/** The identity that the stage is certain to have. */
+function present(identity: Identity | null): Identity {
+  if (identity === null) throw new Error("this stage has keys");
+  return identity;
+}
+
+/** Makes keys and stores them before they are used; null when they could not be stored yet. */
+async function createKeys(context: Context): Promise<Identity | null> {
+  const { disk, random, clock, log } = context.ports;
+  const keys = newKeys(random, new Date(clock.now()).toISOString());
+  const identity: Identity = { binding: null, keys };
+  const saved = await saveIdentity(disk, identity);
+  if (saved.ok) {
+    log.write("info", "keys_created", "made and stored an Ed25519 and an X25519 key");
+    await context.store.flush();
+    return identity;
+  }
+  log.write("error", "keys_not_stored", saved.error.message);
+  await clock.sleep(KEYS_AGAIN_MS, context.stop);
+  return null;
+}
+
+/** How long to wait before keys are stored again where the disk did not take them, milliseconds. */
+const KEYS_AGAIN_MS = 5_000;
+
+/** The context of an agent that has an ID, with what its configuration says about that. */
+async function settle(context: Context, identity: Identity): Promise<BoundContext> {
+  const { config } = context;
+  const { binding } = identity;
+  if (binding === null) throw new Error("an agent without an ID cannot go on");
+  if (config.clusterId === binding.cluster_id && config.nodeName === binding.node_name) {
+    await clearConditions(context, "already_bound");
+    return bind(context, identity, binding, config.portal);
+  }
+  await raiseCondition(
+    context,
+    "already_bound",
+    `config.yaml names node ${config.nodeName} of cluster ${config.clusterId}; this agent is node ` +
+      `${binding.node_name} of cluster ${binding.cluster_id} and stays that: to make it another, ` +
+      "uninstall it first",
+  );
+  return bind(context, identity, binding, binding.portal);
+}
+
+async function idle({ ports, stop }: Context): Promise<void> {
+  while (!stop.aborted) await ports.clock.sleep(IDLE_MS, stop);
+}
+
+/** An idle agent only waits for the signal that ends it; the length is of no matter, milliseconds. */
+const IDLE_MS = 3_600_000;
+
+async function sayWhyIdle(context: Context, stage: "refused" | "identity_unreadable") {
+  if (stage === "identity_unreadable") {
+    await raiseCondition(
+      context,
+      "identity_unreadable",
+      `${IDENTITY_FILE} is unreadable or gone although this node has been enrolled or asked to be: ` +
+        "put it back from a backup, or `pbx-agent uninstall --yes` and install it anew with a new token",
+    );
+    return;
+  }
+  const trouble = context.store.state.trouble;
+  context.ports.log.write(
+    "error",
+    "idle",
+    `idle until a restart: ${trouble?.message ?? "the portal refused the enrollment"}`,
+  );
+}

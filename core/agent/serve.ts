@@ -1,0 +1,134 @@
+import type { Bootstrap } from "../state/bootstrap.ts";
+import type { BoundContext } from "./context.ts";
+import { cycle, openCycleParts } from "./cycle.ts";
+import { dropToken } from "./drop_token.ts";
+import { advanceFirstStart } from "./first_start.ts";
+import type { LifeEvent } from "./life.ts";
+import { noteBoot } from "./note_boot.ts";
+import { sendEvents } from "./send_events.ts";
+
+/** Cycles are this far apart, give or take the spread (protocol §4), milliseconds. */
+const CYCLE_MS = 30_000;
+const SPREAD_MS = 5_000;
+/** How often the first start of k3s looks whether it can go on, milliseconds. */
+const FIRST_START_MS = 2_000;
+/** What is waited for is said at most this often, milliseconds. */
+const SAY_MS = 60_000;
+
+/** How serving ended. */
+export type ServeEnd = "revoked" | "aborted";
+
+/** A thing to do again and again. `due`: on the monotonic clock; null: nothing to do. */
+interface Task {
+  due(): number | null;
+  run(): Promise<ServeEnd | null>;
+}
+
+/**
+ * The life of an enrolled agent: cycles, the first start of k3s beside them, and events, each in its own
+ * rhythm, one at a time. `moved` hears of the first start's end.
+ */
+export async function serve(
+  context: BoundContext,
+  bootstrap: Bootstrap | null,
+  moved: (event: LifeEvent) => void,
+): Promise<ServeEnd> {
+  // In this order where two are due at once: what the first sync brings is there when k3s starts.
+  const tasks = [
+    tokenTask(context),
+    cycleTask(context),
+    firstStartTask(context, bootstrap, moved),
+    eventsTask(context),
+  ];
+  const { clock } = context.ports;
+  await noteBoot(context);
+  while (!context.stop.aborted) {
+    let nextTask: Task | null = null;
+    let nextDue = Number.POSITIVE_INFINITY;
+    for (const task of tasks) {
+      const due = task.due();
+      if (due !== null && Math.max(due, clock.monotonic()) < nextDue) {
+        nextTask = task;
+        nextDue = Math.max(due, clock.monotonic());
+      }
+    }
+    if (nextTask === null) break;
+    if (nextDue > clock.monotonic()) {
+      await clock.sleep(nextDue - clock.monotonic(), context.stop);
+      continue;
+    }
+    const end = await nextTask.run();
+    if (end !== null) return end;
+  }
+  return "aborted";
+}
+
+/** The used token leaves the configuration; tried again while the disk does not take it. */
+function tokenTask(context: BoundContext): Task {
+  const { clock } = context.ports;
+  let due: number | null = clock.monotonic();
+  return {
+    due: () => due,
+    async run() {
+      due = await dropToken(context) ? null : clock.monotonic() + CYCLE_MS;
+      return null;
+    },
+  };
+}
+
+function cycleTask(context: BoundContext): Task {
+  const { clock, random } = context.ports;
+  const parts = openCycleParts();
+  // At a start one attempt is made at once, but for a running Retry-After (protocol §1).
+  let due = clock.monotonic();
+  return {
+    due: () => due,
+    async run() {
+      const end = await cycle(context, parts);
+      const regular = CYCLE_MS + SPREAD_MS * (2 * random.fraction() - 1);
+      const wait = context.channels.waitMs("sync");
+      due = clock.monotonic() + (wait > 0 ? Math.min(wait, regular) : regular);
+      if (end === "stop") return "revoked";
+      return end === "aborted" ? "aborted" : null;
+    },
+  };
+}
+
+function firstStartTask(
+  context: BoundContext,
+  bootstrap: Bootstrap | null,
+  moved: (event: LifeEvent) => void,
+): Task {
+  const { clock, log } = context.ports;
+  let due = clock.monotonic();
+  let said = { why: "", at: Number.NEGATIVE_INFINITY };
+  return {
+    due: () => context.store.state.first_start === "done" ? null : due,
+    async run() {
+      const step = await advanceFirstStart(context, bootstrap);
+      if (context.store.state.first_start === "done") moved("k3s_started");
+      due = clock.monotonic() + (step.moved ? 0 : FIRST_START_MS);
+      if (step.moved) return null;
+      if (step.why !== said.why || clock.monotonic() - said.at >= SAY_MS) {
+        said = { why: step.why, at: clock.monotonic() };
+        log.write("info", "first_start_waits", step.why, { step: context.store.state.first_start });
+      }
+      return null;
+    },
+  };
+}
+
+function eventsTask(context: BoundContext): Task {
+  const { clock } = context.ports;
+  return {
+    due: () =>
+      context.store.state.operation === null
+        ? null
+        : clock.monotonic() + context.channels.waitMs("events"),
+    async run() {
+      const end = await sendEvents(context);
+      if (end === "stop") return "revoked";
+      return end === "aborted" ? "aborted" : null;
+    },
+  };
+}

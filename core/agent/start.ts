@@ -1,0 +1,138 @@
+import type { Disk, DiskError } from "../ports/disk.ts";
+import type { Log } from "../ports/log.ts";
+import { fail, ok, type Result } from "../result.ts";
+import { type Bootstrap, loadBootstrap } from "../state/bootstrap.ts";
+import { raise } from "../state/conditions.ts";
+import type { Found } from "../state/durable.ts";
+import { type Identity, loadIdentity, saveIdentity } from "../state/identity.ts";
+import { K3S_CONFIG_FILE, STATE_ASIDE_FILE, STATE_DIRECTORY, STATE_FILE } from "../state/paths.ts";
+import { EMPTY_STATE, type State } from "../state/state.ts";
+import { loadState } from "../state/store.ts";
+import { type Stage, stageAtStart } from "./life.ts";
+
+/** What an agent starts from. */
+export interface Beginning {
+  readonly stage: Stage;
+  readonly identity: Identity | null;
+  readonly bootstrap: Bootstrap | null;
+  readonly state: State;
+  /** What state.json holds now; null where it has to be written anew. */
+  readonly saved: State | null;
+}
+
+/**
+ * Reads the state directory and recovers what can be recovered (operations.md, Files). The error is for
+ * people: the agent must not start on files that it cannot read or that a newer program wrote.
+ */
+export async function readBeginning(
+  disk: Disk,
+  log: Log,
+  hasToken: boolean,
+  now: string,
+): Promise<Result<Beginning, string>> {
+  const identityFile = await loadIdentity(disk);
+  if (!identityFile.ok) return fail(identityFile.error.message);
+  const bootstrapFile = await loadBootstrap(disk);
+  if (!bootstrapFile.ok) return fail(bootstrapFile.error.message);
+  const stateFile = await loadState(disk);
+  if (!stateFile.ok) return fail(stateFile.error.message);
+  for (
+    const [name, found] of [
+      ["identity.json", identityFile.value],
+      ["bootstrap.json", bootstrapFile.value],
+      ["state.json", stateFile.value],
+    ] as const
+  ) {
+    if (found.kind === "newer") {
+      return fail(
+        `${STATE_DIRECTORY}/${name} has format ${found.format}, written by a newer pbx-agent; ` +
+          "this version leaves it alone: start the newer program",
+      );
+    }
+  }
+
+  const bootstrap = loaded(bootstrapFile.value);
+  if (bootstrapFile.value.kind === "unreadable") {
+    log.write("error", "bootstrap_unreadable", `bootstrap.json ${bootstrapFile.value.reason}`);
+  }
+  const identity = await adopt(disk, log, loaded(identityFile.value), bootstrap);
+  if (identityFile.value.kind === "unreadable") {
+    log.write("error", "identity_unreadable", `identity.json ${identityFile.value.reason}`);
+  }
+  const bound = identity !== null && identity.binding !== null;
+  const recovered = await recoverState(disk, log, stateFile.value, bound, now);
+  if (!recovered.ok) return fail(recovered.error.message);
+  const { state, saved } = recovered.value;
+  return ok({
+    stage: stageAtStart({
+      identity: identityFile.value.kind === "unreadable"
+        ? "unreadable"
+        : identity === null
+        ? "absent"
+        : bound
+        ? "bound"
+        : "keys_only",
+      laterFile: bootstrapFile.value.kind !== "absent" || stateFile.value.kind !== "absent",
+      revoked: state.revoked,
+      k3sStarted: state.first_start === "done",
+      answerLost: bootstrap === null && state.first_start === "configure" && hasToken,
+    }),
+    identity,
+    bootstrap,
+    state,
+    saved,
+  });
+}
+
+function loaded<T>(found: Found<T>): T | null {
+  return found.kind === "loaded" ? found.value : null;
+}
+
+/**
+ * An answer that was stored before the ID reached identity.json (a crash in between) is an ID all the
+ * same: enrolling a second time would only ask for it again.
+ */
+async function adopt(
+  disk: Disk,
+  log: Log,
+  identity: Identity | null,
+  bootstrap: Bootstrap | null,
+): Promise<Identity | null> {
+  if (identity === null || identity.binding !== null || bootstrap === null) return identity;
+  const { server_id, portal, answer } = bootstrap;
+  const { agent_id, cluster_id, node_name } = answer;
+  const bound = { ...identity, binding: { agent_id, cluster_id, node_name, server_id, portal } };
+  const saved = await saveIdentity(disk, bound);
+  if (!saved.ok) log.write("error", "identity_not_stored", saved.error.message);
+  return bound;
+}
+
+async function recoverState(
+  disk: Disk,
+  log: Log,
+  found: Found<State>,
+  bound: boolean,
+  now: string,
+): Promise<Result<{ state: State; saved: State | null }, DiskError>> {
+  if (found.kind === "loaded") return ok({ state: found.value, saved: found.value });
+  if (found.kind === "absent" && !bound) return ok({ state: EMPTY_STATE, saved: null });
+
+  let message = "state.json is gone";
+  if (found.kind === "unreadable") {
+    message = `state.json ${found.reason}; it is kept aside as ${STATE_ASIDE_FILE}`;
+    const aside = await disk.rename(STATE_FILE, STATE_ASIDE_FILE);
+    if (!aside.ok && aside.error.code !== "missing") return aside;
+  }
+  log.write("error", "state_lost", message);
+  const configured = await disk.stat(K3S_CONFIG_FILE);
+  if (!configured.ok) return configured;
+  const state: State = {
+    ...EMPTY_STATE,
+    conditions: bound ? raise([], "state_lost", message, now) : [],
+    // What the node shows: k3s was configured, so it is not configured again. With which drop-ins it
+    // runs is not known, so they count as changed.
+    first_start: configured.value === null ? "configure" : "start",
+    k3s_drop_ins: configured.value === null ? null : {},
+  };
+  return ok({ state, saved: null });
+}
