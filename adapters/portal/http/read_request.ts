@@ -1,0 +1,112 @@
+import type { ByteReader } from "./byte_reader.ts";
+import type { WireRequest } from "./message.ts";
+
+/** Longest request line and longest header line, in bytes. */
+const MAX_LINE = 16 * 1024;
+const MAX_HEADERS = 100;
+/** So much of a body over the limit is still read, so that the refusal reaches the client. */
+const MAX_SKIPPED = 8 * 1024 * 1024;
+
+const REQUEST_LINE = /^([A-Z]{1,20}) ([\x21-\x7e]+) HTTP\/1\.[01]$/;
+const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/;
+
+/** A request, or what to say to bytes that are none; the connection ends after that. */
+export type ReadRequest =
+  | { readonly kind: "request"; readonly request: WireRequest; readonly keepAlive: boolean }
+  | { readonly kind: "rubbish"; readonly message: string }
+  | { readonly kind: "end" };
+
+/** Reads one HTTP/1.1 request; bodies by length or in chunks, at most `maxBody` bytes. */
+export async function readRequest(
+  reader: ByteReader,
+  maxBody: number,
+  sendContinue: () => Promise<void>,
+): Promise<ReadRequest> {
+  const line = await reader.line(MAX_LINE);
+  if (line === null) return { kind: "end" };
+  const parts = REQUEST_LINE.exec(line);
+  if (parts === null) return rubbish("no HTTP/1.1 request line");
+  const headers = await readHeaders(reader);
+  if (headers === null) return rubbish("the headers are broken, too long or too many");
+  if (headers.get("expect")?.toLowerCase() === "100-continue") await sendContinue();
+  const body = await readBody(reader, headers, maxBody);
+  if (body === null) return rubbish("the body is shorter than announced, or its length is unclear");
+  return {
+    kind: "request",
+    request: { method: parts[1]!, target: parts[2]!, headers, body },
+    keepAlive: headers.get("connection")?.toLowerCase() !== "close" && body !== "too_large",
+  };
+}
+
+async function readHeaders(reader: ByteReader): Promise<Map<string, string> | null> {
+  const headers = new Map<string, string>();
+  for (let count = 0; count <= MAX_HEADERS; count++) {
+    const line = await reader.line(MAX_LINE);
+    if (line === "") return headers;
+    const parts = line === null ? null : HEADER.exec(line);
+    if (parts === null) return null;
+    const name = parts[1]!.toLowerCase();
+    const before = headers.get(name);
+    headers.set(name, before === undefined ? parts[2]! : `${before}, ${parts[2]!}`);
+  }
+  return null;
+}
+
+async function readBody(
+  reader: ByteReader,
+  headers: ReadonlyMap<string, string>,
+  maxBody: number,
+): Promise<Uint8Array | "too_large" | null> {
+  const length = headers.get("content-length");
+  const coding = headers.get("transfer-encoding");
+  if (coding !== undefined) {
+    // Both at once is how requests are smuggled past one of two readers.
+    if (length !== undefined || coding.toLowerCase() !== "chunked") return null;
+    return await readChunks(reader, maxBody);
+  }
+  if (length === undefined) return new Uint8Array(0);
+  if (!/^[0-9]{1,12}$/.test(length)) return null;
+  const size = Number(length);
+  if (size <= maxBody) return await reader.block(size);
+  await reader.skip(Math.min(size, MAX_SKIPPED));
+  return "too_large";
+}
+
+async function readChunks(
+  reader: ByteReader,
+  maxBody: number,
+): Promise<Uint8Array | "too_large" | null> {
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  for (;;) {
+    const line = await reader.line(MAX_LINE);
+    const size = /^([0-9A-Fa-f]{1,8})(?:;.*)?$/.exec(line ?? "");
+    if (size === null) return null;
+    const length = parseInt(size[1]!, 16);
+    if (length === 0) break;
+    total += length;
+    if (total > MAX_SKIPPED && total > maxBody) return "too_large";
+    const chunk = await reader.block(length);
+    if (chunk === null || await reader.line(2) !== "") return null;
+    if (total <= maxBody) chunks.push(chunk);
+  }
+  while (await reader.line(MAX_LINE) !== "") {
+    if (total++ > MAX_HEADERS + maxBody) return null;
+  }
+  if (total > maxBody) return "too_large";
+  return joined(chunks);
+}
+
+function joined(chunks: readonly Uint8Array[]): Uint8Array {
+  const whole = new Uint8Array(chunks.reduce((sum, chunk) => sum + chunk.length, 0));
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return whole;
+}
+
+function rubbish(message: string): ReadRequest {
+  return { kind: "rubbish", message };
+}

@@ -1,0 +1,38 @@
+import { sha256 } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
+import type { Random } from "../../core/ports/random.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { Memory } from "./memory.ts";
+import type { PortalState } from "./state.ts";
+import type { Store } from "./store.ts";
+
+/** What every endpoint works with. Endpoints are synchronous, so one request never sees half of another. */
+export interface Portal {
+  readonly state: PortalState;
+  /** What is forgotten at a restart: requests, breaches, faults, replays. */
+  readonly memory: Memory;
+  readonly store: Store;
+  readonly random: Random;
+  /** The portal's own clock: the real one plus the admin's offset, in milliseconds. */
+  now(): number;
+  /** The same as RFC 3339. */
+  time(): string;
+  /** Notes that the state changed; it is saved before the answer goes out. */
+  touch(): void;
+  /** `http://127.0.0.1:PORT`, for artifacts. */
+  origin(): string;
+  /** Path of the protocol's base, `/agent/v1` if nobody says otherwise. */
+  readonly base: string;
+  /** The lab's release keys, first and second. */
+  readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
+}
+
+/** Lower-case hex SHA-256 of a text. */
+export function hashText(text: string): string {
+  return bytesToHex(sha256(new TextEncoder().encode(text)));
+}
+
+/** A random name that no other of its kind has, such as `agent-3f9c...`. */
+export function freshId(random: Random, prefix: string): string {
+  return `${prefix}-${bytesToHex(random.bytes(8))}`;
+}

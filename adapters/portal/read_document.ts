@@ -1,0 +1,41 @@
+import type { z } from "zod";
+import type { JsonValue } from "../../core/json.ts";
+import { parseBody } from "../../core/protocol/json_body.ts";
+import { describeIssue } from "../../core/protocol/schema_error.ts";
+import { fail, ok, type Result } from "../../core/result.ts";
+
+/** A body, as it was sent and as its schema reads it. */
+export interface Document<T> {
+  readonly raw: JsonValue;
+  readonly value: T;
+}
+
+/**
+ * Reads a request's body by its schema. The protocol lets a reader ignore unknown fields; this portal
+ * refuses them, because in a request they are a fault of the agent. The failure is for people.
+ */
+export function readDocument<T>(
+  bytes: Uint8Array,
+  schema: z.ZodType<T>,
+): Result<Document<T>, string> {
+  const body = parseBody(bytes, { rejectDuplicateKeys: true });
+  if (!body.ok) return fail(body.error.message);
+  const parsed = schema.safeParse(body.value);
+  if (!parsed.success) return fail(describeIssue(parsed.error));
+  const unknown = unknownField(body.value, parsed.data as JsonValue);
+  if (unknown !== null) return fail(`${unknown}: the protocol has no such field`);
+  return ok({ raw: body.value, value: parsed.data });
+}
+
+/** The path of the first field that the schema dropped, or null. */
+function unknownField(raw: JsonValue, parsed: JsonValue, path = ""): string | null {
+  if (typeof raw !== "object" || raw === null) return null;
+  const kept = parsed as { readonly [key: string]: JsonValue };
+  for (const [key, value] of Object.entries(raw)) {
+    const here = path === "" ? key : `${path}.${key}`;
+    if (!Object.hasOwn(kept, key)) return here;
+    const inner = unknownField(value, kept[key]!, here);
+    if (inner !== null) return inner;
+  }
+  return null;
+}

@@ -1,0 +1,39 @@
+import { decodeBase64 } from "../../core/protocol/base64.ts";
+import { RotateRequest, rotationProof } from "../../core/protocol/rotate_key.ts";
+import { verify } from "../../core/protocol/signing.ts";
+import type { Signer } from "./authenticate.ts";
+import { faultOfKeys, isKeyTaken } from "./enroll.ts";
+import { type Answer, json, refuse } from "./http/message.ts";
+import type { Portal } from "./portal.ts";
+import { readDocument } from "./read_document.ts";
+
+/**
+ * `POST /rotate-key` (protocol §7). The same rotation again is fine, with either key. Another one
+ * replaces a rotation that was not confirmed: the agent may have lost the keys of that one.
+ */
+export function rotateKey(portal: Portal, signer: Signer, body: Uint8Array): Answer {
+  const document = readDocument(body, RotateRequest);
+  if (!document.ok) return refuse(400, "bad_request", document.error);
+  const { public_keys: keys, proof } = document.value.value;
+  const { agent } = signer;
+  const fault = faultOfKeys(keys);
+  if (fault !== null) return refuse(400, "bad_request", fault);
+  const key = decodeBase64(keys.signing)!;
+  const signature = decodeBase64(proof) ?? new Uint8Array(0);
+  if (!verify(key, signature, rotationProof(agent.id, keys))) {
+    return refuse(400, "invalid_proof", "proof is not by the new signing key over these keys");
+  }
+  if (keys.signing === agent.keys.signing && keys.sealing === agent.keys.sealing) {
+    return json(200, {});
+  }
+  const own = [agent.keys.signing, agent.previous?.signing, ...agent.retired];
+  if (own.includes(keys.signing) || isKeyTaken(portal, keys.signing, agent.id)) {
+    return refuse(400, "key_reused", "public_keys.signing was in use before");
+  }
+  const signedBy = signer.key === "current" ? agent.keys : agent.previous!;
+  agent.retired.push(agent.keys.signing);
+  agent.previous = signedBy;
+  agent.keys = keys;
+  portal.touch();
+  return json(200, {});
+}

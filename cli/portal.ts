@@ -1,0 +1,147 @@
+/**
+ * `deno task portal`: a fake portal for demos, tests and whoever builds the real one. It prints one JSON
+ * line about itself on stdout; everything else goes to stderr. See docs/portal.md.
+ */
+import { parseArgs } from "node:util";
+import { createNodeClock } from "../adapters/node/clock.ts";
+import { createNodeRandom } from "../adapters/node/random.ts";
+import { parseReleaseKeys } from "../adapters/portal/release_keys.ts";
+import { startPortal } from "../adapters/portal/server.ts";
+import { welcome } from "../adapters/portal/welcome.ts";
+import type { Log } from "../core/ports/log.ts";
+
+const USAGE = `usage: portal [options]
+
+A fake portal on 127.0.0.1. Prints one JSON line with its URLs, a cluster and a token.
+
+  --port N         port for agents (default: any free one)
+  --admin-port N   port of the admin API (default: any free one)
+  --state DIR      folder of its state (default: a temporary one, removed at the end)
+  --tls            HTTPS for agents, with a certificate made at the start
+  --base PATH      path of the protocol's base (default: /agent/v1)
+  --help           this text
+`;
+
+const RELEASE_KEYS = new URL("../fixtures/lab-release-keys.json", import.meta.url);
+
+interface Options {
+  readonly port: number;
+  readonly adminPort: number;
+  readonly state: string | undefined;
+  readonly tls: boolean;
+  readonly base: string | undefined;
+}
+
+/** Runs until SIGTERM or SIGINT; gives the exit code. */
+async function main(args: string[]): Promise<number> {
+  const options = readOptions(args);
+  if (options === "help") {
+    print(Deno.stdout, USAGE);
+    return 0;
+  }
+  if (typeof options === "string") {
+    print(Deno.stderr, `portal: ${options}\n\n${USAGE}`);
+    return 2;
+  }
+  const stateDir = options.state ?? await Deno.makeTempDir({ prefix: "pbx-portal-" });
+  try {
+    return await runUntilTold(options, stateDir);
+  } finally {
+    if (options.state === undefined) await Deno.remove(stateDir, { recursive: true });
+  }
+}
+
+async function runUntilTold(options: Options, stateDir: string): Promise<number> {
+  const clock = createNodeClock();
+  const log = createStderrLog(() => clock.now());
+  const told = signalled();
+  try {
+    const running = await startPortal({
+      port: options.port,
+      adminPort: options.adminPort,
+      stateDir,
+      tls: options.tls,
+      ...(options.base === undefined ? {} : { base: options.base }),
+      clock,
+      random: createNodeRandom(),
+      log,
+      releaseKeys: parseReleaseKeys(await Deno.readTextFile(RELEASE_KEYS)),
+    });
+    print(Deno.stdout, `${JSON.stringify(welcome(running))}\n`);
+    log.write("info", "portal_up", `for agents: ${running.url}; admin: ${running.adminUrl}`);
+    await told.signal;
+    await running.close();
+    log.write("info", "portal_down", "ended as told");
+    return 0;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    log.write("error", "portal_failed", `the portal does not start: ${why}`);
+    return 1;
+  } finally {
+    told.stop();
+  }
+}
+
+/** The options, `help`, or what is wrong with them. */
+function readOptions(args: string[]): Options | string {
+  let values;
+  try {
+    ({ values } = parseArgs({
+      args,
+      options: {
+        port: { type: "string", default: "0" },
+        "admin-port": { type: "string", default: "0" },
+        state: { type: "string" },
+        tls: { type: "boolean", default: false },
+        base: { type: "string" },
+        help: { type: "boolean", default: false },
+      },
+    }));
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+  if (values.help) return "help";
+  for (const name of ["port", "admin-port"] as const) {
+    if (!/^[0-9]{1,5}$/.test(values[name]) || Number(values[name]) > 65_535) {
+      return `--${name} ${values[name]}: must be a number from 0 to 65535`;
+    }
+  }
+  return {
+    port: Number(values.port),
+    adminPort: Number(values["admin-port"]),
+    state: values.state,
+    tls: values.tls,
+    base: values.base,
+  };
+}
+
+function signalled(): { readonly signal: Promise<void>; stop(): void } {
+  let tell = () => {};
+  const signal = new Promise<void>((resolve) => tell = resolve);
+  const listener = () => tell();
+  Deno.addSignalListener("SIGTERM", listener);
+  Deno.addSignalListener("SIGINT", listener);
+  return {
+    signal,
+    stop() {
+      Deno.removeSignalListener("SIGTERM", listener);
+      Deno.removeSignalListener("SIGINT", listener);
+    },
+  };
+}
+
+function createStderrLog(now: () => number): Log {
+  return {
+    write(level, event, message, fields) {
+      const time = new Date(now()).toISOString();
+      print(Deno.stderr, `${JSON.stringify({ ...fields, time, level, event, message })}\n`);
+    },
+  };
+}
+
+function print(stream: { writeSync(bytes: Uint8Array): number }, text: string): void {
+  let bytes = new TextEncoder().encode(text);
+  while (bytes.length > 0) bytes = bytes.subarray(stream.writeSync(bytes));
+}
+
+if (import.meta.main) Deno.exit(await main(Deno.args));
