@@ -44,7 +44,7 @@ export function nextWindow(maintenance: Maintenance, nowMs: number): Opening | n
   let next: Opening | null = null;
   for (let day = today - DAYS_BACK; day <= today + DAYS_AHEAD; day++) {
     for (const window of maintenance.windows) {
-      if (!window.days.includes(weekday(day))) continue;
+      if (!window.days.some((name) => WEEKDAYS.indexOf(name) === weekday(day))) continue;
       const opensAt = zone.instant(day * DAY + startOfWindow(window));
       const closesAt = opensAt + window.minutes * MINUTE;
       if (closesAt > nowMs && (next === null || opensAt < next.opensAt)) {
@@ -55,13 +55,12 @@ export function nextWindow(maintenance: Maintenance, nowMs: number): Opening | n
   return next;
 }
 
-/** The weekday of a day that is counted from the epoch's. */
-function weekday(day: number): MaintenanceWindow["days"][number] {
-  return WEEKDAYS[(((day + EPOCH_WEEKDAY) % 7) + 7) % 7]!;
+/** The weekday of a day that is counted from the epoch's: 0 to 6, as in {@link WEEKDAYS}. */
+function weekday(day: number): number {
+  return (((day + EPOCH_WEEKDAY) % 7) + 7) % 7;
 }
 
 /** A window's `start` in milliseconds since midnight. */
-function startOfWindow(window: MaintenanceWindow): number {
-  const [hours, minutes] = window.start.split(":").map(Number);
-  return (hours! * 60 + minutes!) * MINUTE;
+function startOfWindow({ start }: MaintenanceWindow): number {
+  return (Number(start.slice(0, 2)) * 60 + Number(start.slice(3))) * MINUTE;
 }

@@ -28,7 +28,7 @@ const FIELDS: readonly Field[] = [
 export function isCronSchedule(text: string): boolean {
   const fields = text.split(" ");
   return fields.length === FIELDS.length &&
-    fields.every((value, index) => isField(value, FIELDS[index]!));
+    FIELDS.every((field, index) => isField(fields[index] ?? "", field));
 }
 
 function isField(text: string, field: Field): boolean {

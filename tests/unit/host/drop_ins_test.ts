@@ -15,7 +15,7 @@ Deno.test("dropIns: the snapshot settings, the schedule quoted, the rest plain",
   const [snapshots] = dropIns(settings("traefik"));
   assert.equal(snapshots?.path, `${DIRECTORY}/50-pbx-snapshots.yaml`);
   const [comment, ...lines] = snapshots.content.split("\n").filter((line) => line !== "");
-  assert.match(comment!, /^# .*pbx-agent.*portal/);
+  assert.match(comment ?? "", /^# .*pbx-agent.*portal/);
   assert.deepEqual(lines, [
     "etcd-s3: true",
     "etcd-s3-config-secret: pbx-etcd-s3",
@@ -52,7 +52,7 @@ Deno.test("dropIns: every setting arrives as it is, for readers of YAML 1.1 and 
       (host) => {
         const [snapshots] = dropIns(host);
         for (const version of ["1.1", "1.2"] as const) {
-          assert.deepEqual(parse(snapshots!.content, { version }), {
+          assert.deepEqual(parse(snapshots?.content ?? "", { version }), {
             "etcd-s3": true,
             "etcd-s3-config-secret": "pbx-etcd-s3",
             "etcd-snapshot-schedule-cron": host.snapshots.schedule,

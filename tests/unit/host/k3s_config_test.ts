@@ -38,6 +38,12 @@ Deno.test("k3sConfig: without an agent token there is no such key", () => {
   assert.deepEqual(parse(k3sConfig({}, TOKEN).reveal()), { token: "the-token" });
 });
 
+Deno.test("k3sConfig: what YAML 1.1 takes for a line break is escaped", () => {
+  const content = k3sConfig({ "a\u2028b": "\x85\u2029" }, TOKEN).reveal();
+  assert.equal(content.split("\n")[0], String.raw`"a\u2028b": "\u0085\u2029"`);
+  assert.deepEqual(parse(content), { "a\u2028b": "\x85\u2029", token: "the-token" });
+});
+
 Deno.test("k3sConfig: the result prints as a secret", () => {
   const content = k3sConfig({ "cluster-init": true }, TOKEN);
   assert.ok(!`${content}${JSON.stringify({ content })}`.includes("token"));
@@ -63,6 +69,7 @@ const TEMPTING = fc.constantFrom(
   "a: b",
   "a #b",
   "a\nb\n",
+  "a\u2028b\x85c\ufeff",
   "\ttab",
   "---",
   "...",

@@ -36,7 +36,7 @@ export function watchedOpenings(
   windows: Maintenance["windows"],
 ): { opensAt: number; closesAt: number }[] {
   const openings: { opensAt: number; closesAt: number }[] = [];
-  let highest = clock.readings[0]!;
+  let highest = clock.readings[0] ?? 0;
   for (const [index, reading] of clock.readings.entries()) {
     const instant = clock.from + index * MINUTE;
     const first = highest + MINUTE;
@@ -44,7 +44,7 @@ export function watchedOpenings(
       for (const { days, start, minutes } of windows) {
         const date = new Date(shown);
         if (date.toISOString().slice(11, 16) !== start) continue;
-        if (!days.includes(WEEKDAYS[date.getUTCDay()]!)) continue;
+        if (!days.some((day) => WEEKDAYS.indexOf(day) === date.getUTCDay())) continue;
         // `shown` equals `reading` but for a jump, whose skipped minutes follow it one by one.
         const opensAt = shown === reading ? instant : instant + (shown - first);
         openings.push({ opensAt, closesAt: opensAt + minutes * MINUTE });

@@ -53,8 +53,9 @@ Deno.test("pendingRestart: names the drop-ins that k3s runs without", () => {
 });
 
 Deno.test("pendingRestart: a drop-in that came or went counts as changed", () => {
-  for (const [current, running] of [[{ "/d/a": "1" }, {}], [{}, { "/d/a": "1" }]]) {
-    assert.deepEqual(pendingRestart({ current: current!, running: running! }), {
+  const one = { "/d/a": "1" };
+  for (const hashes of [{ current: one, running: {} }, { current: {}, running: one }]) {
+    assert.deepEqual(pendingRestart(hashes), {
       pending: true,
       reason: "k3s runs without the change of a",
     });

@@ -19,8 +19,8 @@ interface TemporalWitness {
 
 const temporal = (globalThis as { Temporal?: TemporalWitness }).Temporal;
 
-function witnessed(timeZone: string, wallClock: number): number {
-  return temporal!.PlainDateTime.from(new Date(wallClock).toISOString().slice(0, -1))
+function witnessed(timeZone: string, wallClock: number): number | undefined {
+  return temporal?.PlainDateTime.from(new Date(wallClock).toISOString().slice(0, -1))
     .toZonedDateTime(timeZone, { disambiguation: "compatible" }).epochMilliseconds;
 }
 
