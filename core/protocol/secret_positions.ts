@@ -114,8 +114,11 @@ function members(from: Placed, steps: readonly string[], names: readonly string[
 function walk(from: Placed, steps: readonly string[]): Placed[] {
   let at = from;
   for (const step of steps) {
-    if (!isJsonObject(at.value) || !Object.hasOwn(at.value, step)) return [];
-    at = { path: join(at.path, step), value: at.value[step]! };
+    const member = isJsonObject(at.value) && Object.hasOwn(at.value, step)
+      ? at.value[step]
+      : undefined;
+    if (member === undefined) return [];
+    at = { path: join(at.path, step), value: member };
   }
   return [at];
 }

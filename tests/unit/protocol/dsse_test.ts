@@ -1,8 +1,13 @@
 import assert from "node:assert/strict";
-import { decodeBase64 } from "../../../core/protocol/base64.ts";
 import { keyId, pae, signEnvelope, verifyRelease } from "../../../core/protocol/dsse.ts";
 import { verify } from "../../../core/protocol/signing.ts";
-import { LAB_RELEASE_KEYS, signingPair, utf8 } from "../../../fixtures/source/material.ts";
+import { present } from "../../present.ts";
+import {
+  bytesFromBase64,
+  LAB_RELEASE_KEYS,
+  signingPair,
+  utf8,
+} from "../../../fixtures/source/material.ts";
 import envelope from "../../../fixtures/releases/1.4.0.json" with { type: "json" };
 import vectors from "../../../fixtures/vectors/dsse.json" with { type: "json" };
 
@@ -28,7 +33,7 @@ Deno.test("pae: DSSE's encoding counts bytes, not characters", () => {
 
 Deno.test("keyId: 16 hex digits of the key's SHA-256", async () => {
   for (const { keyid, public_key } of vectors.trusted) {
-    const key = decodeBase64(public_key)!;
+    const key = bytesFromBase64(public_key);
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", key));
     const hex = Array.from(digest, (byte) => byte.toString(16).padStart(2, "0")).join("");
     assert.equal(keyId(key), keyid);
@@ -37,12 +42,18 @@ Deno.test("keyId: 16 hex digits of the key's SHA-256", async () => {
 });
 
 Deno.test("signEnvelope: WebCrypto verifies both signatures over the encoding", async () => {
-  const signed = pae(envelope.payloadType, decodeBase64(envelope.payload)!);
+  const signed = pae(envelope.payloadType, bytesFromBase64(envelope.payload));
   for (const [index, { sig }] of envelope.signatures.entries()) {
-    const key = await crypto.subtle.importKey("raw", TRUSTED[index]!.slice(), "Ed25519", false, [
-      "verify",
-    ]);
-    const good = await crypto.subtle.verify("Ed25519", key, decodeBase64(sig)!, signed.slice());
+    const key = await crypto.subtle.importKey(
+      "raw",
+      present(TRUSTED[index]).slice(),
+      "Ed25519",
+      false,
+      [
+        "verify",
+      ],
+    );
+    const good = await crypto.subtle.verify("Ed25519", key, bytesFromBase64(sig), signed.slice());
     assert.equal(good, true);
   }
   assert.equal(envelope.signatures.length, 2);
@@ -63,7 +74,7 @@ Deno.test("verifyRelease: refuses every vector that must not count", () => {
 });
 
 Deno.test("verifyRelease: any altered byte of payload, type or signature is refused", () => {
-  const good = signEnvelope(decodeBase64(envelope.payload)!, [LAB_RELEASE_KEYS[0]!.seed]);
+  const good = signEnvelope(bytesFromBase64(envelope.payload), [present(LAB_RELEASE_KEYS[0]).seed]);
   const text = JSON.stringify(good);
   assert.ok(verifyRelease(utf8(text), "1.4.0", TRUSTED).ok);
   // Each place is altered within its alphabet; a sample keeps the run short.
@@ -83,8 +94,8 @@ Deno.test("verifyRelease: says why", () => {
 });
 
 Deno.test("verifyRelease: a signature counts only for the bytes that DSSE encodes", () => {
-  const payload = decodeBase64(envelope.payload)!;
-  const signature = decodeBase64(envelope.signatures[0]!.sig)!;
-  assert.equal(verify(TRUSTED[0]!, signature, pae(envelope.payloadType, payload)), true);
-  assert.equal(verify(TRUSTED[0]!, signature, payload), false);
+  const payload = bytesFromBase64(envelope.payload);
+  const signature = bytesFromBase64(present(envelope.signatures[0]).sig);
+  assert.equal(verify(present(TRUSTED[0]), signature, pae(envelope.payloadType, payload)), true);
+  assert.equal(verify(present(TRUSTED[0]), signature, payload), false);
 });

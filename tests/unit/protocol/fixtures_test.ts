@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { decodeBase64 } from "../../../core/protocol/base64.ts";
 import { verifyRelease } from "../../../core/protocol/dsse.ts";
 import { rotationProof } from "../../../core/protocol/rotate_key.ts";
 import { verify } from "../../../core/protocol/signing.ts";
 import { SyncAnswer } from "../../../core/protocol/sync.ts";
+import { present } from "../../present.ts";
 import { generatedFixtures } from "../../../fixtures/generate.ts";
 import { generatedSchemas, SCHEMAS } from "../../../fixtures/generate_schemas.ts";
 import { ENROLLMENT_DOCUMENTS } from "../../../fixtures/source/enrollment.ts";
-import { AGENT, LAB_RELEASE_KEYS } from "../../../fixtures/source/material.ts";
+import { AGENT, bytesFromBase64, LAB_RELEASE_KEYS } from "../../../fixtures/source/material.ts";
 
 const FIXTURES = new URL("../../../fixtures/", import.meta.url);
 const GENERATED_FOLDERS = ["protocol", "refused", "vectors", "releases", "schemas"];
@@ -30,7 +30,7 @@ function schemaOf(name: string): z.ZodType {
   const fitting = Object.keys(SCHEMAS).filter((key) => name === key || name.startsWith(`${key}_`));
   const key = fitting.sort((a, b) => b.length - a.length)[0];
   assert.ok(key !== undefined, `no schema for fixture ${name}`);
-  return SCHEMAS[key]!;
+  return present(SCHEMAS[key]);
 }
 
 function nameOf(path: string): string {
@@ -59,7 +59,7 @@ Deno.test("fixtures: every example document matches its schema, and says nothing
 
 Deno.test("fixtures: the agent takes the example answers of a sync", () => {
   for (const name of ["sync_answer", "sync_answer_unchanged"]) {
-    const document: unknown = JSON.parse(there.get(`protocol/${name}.json`)!);
+    const document: unknown = JSON.parse(present(there.get(`protocol/${name}.json`)));
     assert.deepEqual(SyncAnswer.parse(document), document, name);
   }
 });
@@ -85,26 +85,26 @@ Deno.test("fixtures: each release verifies, and its payload is the file beside i
   for (const [path, text] of envelopes) {
     const release = verifyRelease(new TextEncoder().encode(text), nameOf(path), trusted);
     assert.ok(release.ok, path);
-    const payload = decodeBase64(JSON.parse(text).payload)!;
+    const payload = bytesFromBase64(JSON.parse(text).payload);
     assert.equal(
       new TextDecoder().decode(payload),
       there.get(`releases/${nameOf(path)}.payload.json`),
     );
-    assert.ok(SCHEMAS["release"]!.safeParse(release.value).success);
-    assert.ok(SCHEMAS["envelope"]!.safeParse(JSON.parse(text)).success);
+    assert.ok(present(SCHEMAS["release"]).safeParse(release.value).success);
+    assert.ok(present(SCHEMAS["envelope"]).safeParse(JSON.parse(text)).success);
   }
 });
 
 Deno.test("fixtures: the rotation's proof is the new key's signature", () => {
   const { public_keys, proof } = ENROLLMENT_DOCUMENTS.rotate_request;
   const signed = rotationProof(AGENT.id, public_keys);
-  const newKey = decodeBase64(public_keys.signing)!;
-  assert.equal(verify(newKey, decodeBase64(proof)!, signed), true);
-  assert.equal(verify(AGENT.signing.publicKey, decodeBase64(proof)!, signed), false);
+  const newKey = bytesFromBase64(public_keys.signing);
+  assert.equal(verify(newKey, bytesFromBase64(proof), signed), true);
+  assert.equal(verify(AGENT.signing.publicKey, bytesFromBase64(proof), signed), false);
 });
 
 Deno.test("JSON Schemas: rules that JSON Schema cannot say stand beside it in words", () => {
-  const text = there.get("schemas/desired_state.json")!;
+  const text = present(there.get("schemas/desired_state.json"));
   for (
     const rule of ["no five-field cron schedule", "no IANA time zone", "names an add-on twice"]
   ) {

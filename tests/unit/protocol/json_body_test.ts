@@ -44,6 +44,13 @@ Deno.test("parseBody: refuses the forbidden keys wherever they stand, escaped to
   }
 });
 
+Deno.test("parseBody: an escaped quote or backslash hides no key behind it", () => {
+  for (const value of ['"\\""', '"\\\\"', '"\\\\\\""', '"{[\\"}"']) {
+    assert.ok(parseBody(utf8(`{"a":${value},"b":1}`)).ok);
+    assert.match(messageOf(`{"a":${value},"__proto__":1}`), /forbidden key __proto__/);
+  }
+});
+
 Deno.test("parseBody: takes the forbidden words as values and as parts of keys", () => {
   const text = '{"a":"__proto__","b":["constructor"],"prototypes":": prototype","c\\"__proto__":1}';
   assert.deepEqual(parseBody(utf8(text)), { ok: true, value: JSON.parse(text) });

@@ -4,6 +4,7 @@ import { DesiredState } from "../../../core/protocol/desired_state.ts";
 import { Release } from "../../../core/protocol/release.ts";
 import { describeIssue } from "../../../core/protocol/schema_error.ts";
 import { SyncAnswer } from "../../../core/protocol/sync.ts";
+import { present } from "../../present.ts";
 import { RELEASES } from "../../../fixtures/source/releases.ts";
 import { DESIRED_STATE, SYNC_DOCUMENTS } from "../../../fixtures/source/syncing.ts";
 
@@ -17,7 +18,7 @@ function described(schema: z.ZodType, value: unknown, under: readonly PropertyKe
 function changed(path: string, value: unknown): unknown {
   const copy = structuredClone(DESIRED_STATE) as unknown as Record<string, unknown>;
   const steps = path.split(".");
-  const last = steps.pop()!;
+  const last = present(steps.pop());
   const holder = steps.reduce((at, step) => at[step] as Record<string, unknown>, copy);
   holder[last] = value;
   return copy;
@@ -41,7 +42,7 @@ const CASES: readonly (readonly [string, unknown, string])[] = [
   ["secrets.etcd_s3.bucket", "", "secrets.etcd_s3.bucket: must have at least 1 character"],
   ["secrets.hcloud.zone", "fsn1", "secrets.hcloud: has the unknown field zone"],
   ["addons", {}, "addons: must be a list"],
-  ["addons", [DESIRED_STATE.addons[0]!, DESIRED_STATE.addons[0]!], "addons: names an add-on twice"],
+  ["addons", [...DESIRED_STATE.addons, ...DESIRED_STATE.addons], "addons: names an add-on twice"],
   ["addons.0.name", "Cert Manager", "addons[0].name: is no DNS-1123 label"],
   ["release", "../x", "release: is no release version"],
 ];
@@ -66,8 +67,8 @@ Deno.test("describeIssue: times, maps and alternatives in words", () => {
   assert.equal(described(SyncAnswer, answer), "time: is no RFC 3339 time");
   const untagged = { ...SYNC_DOCUMENTS.sync_answer, desired_tag: "" };
   assert.match(described(SyncAnswer, untagged), /^desired_tag: is not 1 to 128 printable ASCII/);
-  const release = RELEASES[0]!;
-  const template = release.addons["cert-manager"]!;
+  const release = present(RELEASES[0]);
+  const template = present(release.addons["cert-manager"]);
   assert.equal(
     described(Release, { ...release, addons: { "Not A Label": template } }),
     'addons."Not A Label": has a key that is no DNS-1123 label',
