@@ -10,11 +10,18 @@ const LAB_DENO = "2.6.8";
 const BUILD_TIMEOUT_MS = 5 * 60_000;
 
 /**
- * What the compiled program may do. The agent is root and works on the whole machine, so paths are
- * not narrowed; it starts programs, but never loads native code, and reads no variable that is not
- * named here.
+ * What the compiled program may do. The agent is root and works on the whole machine, so paths and
+ * programs are not narrowed; but it never loads native code and reads no other variables than these.
  */
-const PERMISSIONS = ["--allow-read", "--allow-write", "--allow-net", "--allow-run", "--allow-sys"];
+const PERMISSIONS = [
+  "--no-prompt",
+  "--allow-read",
+  "--allow-write",
+  "--allow-net",
+  "--allow-run",
+  "--allow-sys=uid,hostname",
+  "--allow-env=HTTP_PROXY,HTTPS_PROXY,NO_PROXY,http_proxy,https_proxy,no_proxy,NO_COLOR",
+];
 
 /**
  * Builds the lab's agent (`cli/lab.ts` unless `entry` names another) into one program and gives its

@@ -49,6 +49,13 @@ export interface Container {
   restoreNetwork(): Promise<void>;
   /** Starts a program of the host in the container's network: both share 127.0.0.1. */
   runInNetwork(program: string, args: readonly string[], options?: LabProcessOptions): LabProcess;
+  /**
+   * Starts a program of the container on its files and in its network, but not among its processes:
+   * the host can signal it. It has to be stopped before the container reboots.
+   */
+  runInFiles(program: string, args: readonly string[]): Promise<LabProcess>;
+  /** The processes of a service that runs inside, as the host numbers them. */
+  hostPids(service: string): Promise<number[]>;
   /** Shuts down and removes everything: processes, cgroups, mounts, namespaces, files. */
   stop(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -136,13 +143,37 @@ function containerOf(
     await machine.powerOn();
   };
 
-  const runInNetwork: Container["runInNetwork"] = (program, args, options) => {
-    const enter = network === undefined ? [] : ["nsenter", `--net=${network.path}`];
-    // Like the container itself, it must not outlive a test run that is killed.
-    const command = ["--pdeathsig", "TERM", ...enter, program, ...args];
-    const process = startLabProcess("setpriv", command, options);
+  /** Like the container itself, what runs beside it must not outlive a test run that is killed. */
+  const startBeside = (command: readonly string[], options?: LabProcessOptions) => {
+    const process = startLabProcess("setpriv", ["--pdeathsig", "TERM", ...command], options);
     cleanups.push(async () => void await process.stop());
     return process;
+  };
+
+  const runInNetwork: Container["runInNetwork"] = (program, args, options) => {
+    const enter = network === undefined ? [] : ["nsenter", `--net=${network.path}`];
+    return startBeside([...enter, program, ...args], options);
+  };
+
+  const runInFiles: Container["runInFiles"] = async (program, args) => {
+    // Without the process namespace nsenter does not fork: its pid becomes the program's.
+    const enter = [
+      "nsenter",
+      "-t",
+      String(await machine.leader()),
+      "-m",
+      "-u",
+      "-i",
+      "-n",
+      "-r",
+      "-w",
+    ];
+    return startBeside([...enter, program, ...args]);
+  };
+
+  const hostPids: Container["hostPids"] = async (service) => {
+    const list = await readFile(`/sys/fs/cgroup/system.slice/${service}/cgroup.procs`);
+    return list.split("\n").filter((line) => line !== "").map(Number);
   };
 
   return {
@@ -158,6 +189,8 @@ function containerOf(
     cutNetwork: async () => await ownNetwork(network).cut(),
     restoreNetwork: async () => await ownNetwork(network).restore(),
     runInNetwork,
+    runInFiles,
+    hostPids,
     stop: cleanUp,
     [Symbol.asyncDispose]: cleanUp,
   };

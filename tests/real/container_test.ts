@@ -1,3 +1,4 @@
+// needs: root systemd-nspawn mmdebstrap ip k3s
 import assert from "node:assert/strict";
 import { makeBaseRoot } from "../lab/base_root.ts";
 import type { Container } from "../lab/container.ts";
