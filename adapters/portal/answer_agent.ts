@@ -2,7 +2,7 @@ import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import type { Log } from "../../core/ports/log.ts";
 import { parseBody } from "../../core/protocol/json_body.ts";
 import { noteRefused } from "./events.ts";
-import { comesBefore, describeFault, spoil, takeFault } from "./faults.ts";
+import { comesBefore, describeFault, type FaultAction, spoil, takeFault } from "./faults.ts";
 import type { Answer, Reply, WireRequest } from "./http/message.ts";
 import { remember, type RequestRecord } from "./memory.ts";
 import { hashText, type Portal } from "./portal.ts";
@@ -18,13 +18,10 @@ interface Surroundings {
 /** Answers an agent's request, or spoils the answer where the admin asked for it; notes both. */
 export async function answerAgent(around: Surroundings, request: WireRequest): Promise<Reply> {
   const { portal } = around;
-  const path = pathBelow(portal.base, request.target) ?? request.target.split("?", 1)[0]!;
+  const path = pathBelow(portal.base, request.target) ?? request.target.replace(/\?.*$/, "");
   const fault = takeFault(portal.memory.faults, request.method, path);
   if (fault?.delay_ms !== undefined) await around.sleep(fault.delay_ms);
-  const answer = fault !== null && comesBefore(fault) ? null : serve(portal, request);
-  const reply = fault === null
-    ? { kind: "answer" as const, answer: answer! }
-    : spoil(fault, answer);
+  const reply = replyTo(portal, request, fault);
   const given = reply.kind === "cut" ? null : reply.answer;
   if (given?.status === 400) noteRefusedEvents(portal, path, request);
 
@@ -43,6 +40,11 @@ export async function answerAgent(around: Surroundings, request: WireRequest): P
   const outcome = record.status ?? "no answer";
   around.log.write("info", "request", `${record.method} ${record.path}: ${outcome}`, { ...record });
   return reply;
+}
+
+function replyTo(portal: Portal, request: WireRequest, fault: FaultAction | null): Reply {
+  if (fault === null) return { kind: "answer", answer: serve(portal, request) };
+  return spoil(fault, comesBefore(fault) ? null : serve(portal, request));
 }
 
 function noteRefusedEvents(portal: Portal, path: string, request: WireRequest): void {

@@ -5,7 +5,7 @@ import { type Answer, json, refuse } from "./http/message.ts";
 import { freshId, hashText, type Portal } from "./portal.ts";
 import { readDocument } from "./read_document.ts";
 import { sealDocument } from "./seal_document.ts";
-import { activeAgent, type Token } from "./state.ts";
+import { activeAgent, type Cluster, clusterOf, type Token } from "./state.ts";
 
 /** `POST /enroll` (protocol §3). `version` is the agent's, as its User-Agent says. */
 export function enroll(portal: Portal, body: Uint8Array, version: string): Answer {
@@ -21,28 +21,33 @@ export function enroll(portal: Portal, body: Uint8Array, version: string): Answe
     token === undefined || token.clusterId !== request.cluster_id ||
     token.nodeName !== request.node_name
   ) return refuse(401, "invalid_token", "there is no such token for this cluster and node");
-  if (token.used !== null) return answerAgain(portal, token, request);
+  if (token.used !== null) return answerAgain(portal, token.used, token.serverId, request);
   if (token.expiresAt !== null && portal.now() >= token.expiresAt) {
     return refuse(401, "token_expired", "the token has expired");
   }
   if (token.serverId !== request.server_id) {
     return refuse(401, "server_mismatch", "the token is for another server");
   }
-  const expected = portal.state.clusters.get(token.clusterId)?.expectedImageSha256 ?? null;
+  const cluster = clusterOf(portal.state, token.clusterId);
+  const expected = cluster.expectedImageSha256;
   if (expected !== null && expected !== request.boot_image_sha256) {
     return refuse(409, "image_mismatch", "the server has not booted the expected image");
   }
   if (activeAgent(portal.state, token.clusterId, token.nodeName) !== null) {
     return refuse(409, "conflict", "the node has an agent already; revoke that one first");
   }
-  return admit(portal, token, request);
+  return admit(portal, token, cluster, request);
 }
 
 /** The second time a token is shown: the same answer for the same asker, and for nobody else. */
-function answerAgain(portal: Portal, token: Token, request: EnrollRequest): Answer {
-  const used = token.used!;
+function answerAgain(
+  portal: Portal,
+  used: NonNullable<Token["used"]>,
+  serverId: string,
+  request: EnrollRequest,
+): Answer {
   const same = used.keys.signing === request.public_keys.signing &&
-    used.keys.sealing === request.public_keys.sealing && token.serverId === request.server_id;
+    used.keys.sealing === request.public_keys.sealing && serverId === request.server_id;
   // A revoked identity is not handed out once more.
   if (!same || portal.state.agents.get(used.agentId)?.revoked !== false) {
     return refuse(401, "token_used", "the token was used before");
@@ -50,15 +55,14 @@ function answerAgain(portal: Portal, token: Token, request: EnrollRequest): Answ
   return json(200, { ...used.answer, time: portal.time() });
 }
 
-function admit(portal: Portal, token: Token, request: EnrollRequest): Answer {
+function admit(portal: Portal, token: Token, cluster: Cluster, request: EnrollRequest): Answer {
   const agentId = freshId(portal.random, "agent");
-  const bootstrap = portal.state.clusters.get(token.clusterId)!.bootstrap;
   const keys: PublicKeys = request.public_keys;
   const answer: JsonObject = {
     agent_id: agentId,
     cluster_id: token.clusterId,
     node_name: token.nodeName,
-    ...sealDocument(bootstrap, keys.sealing, portal.random) as JsonObject,
+    ...sealDocument(cluster.bootstrap, keys.sealing, portal.random) as JsonObject,
   };
   token.used = { agentId, keys, answer };
   portal.state.agents.set(agentId, {

@@ -1,5 +1,6 @@
 import { encodeBase64 } from "../../core/protocol/base64.ts";
 import type { Portal } from "./portal.ts";
+import { clusterOf } from "./state.ts";
 import { plainSecrets } from "./seal_document.ts";
 
 /** Shorter texts turn up by chance. */
@@ -7,8 +8,7 @@ const SHORTEST = 8;
 
 /** Whether a body holds one of the cluster's secrets in clear or in base64 (protocol §2: it must not). */
 export function leaksSecret(portal: Portal, clusterId: string, body: Uint8Array): boolean {
-  const cluster = portal.state.clusters.get(clusterId);
-  if (cluster === undefined) return false;
+  const cluster = clusterOf(portal.state, clusterId);
   const offers = portal.state.operations
     .filter((operation) => operation.clusterId === clusterId)
     .map((operation) => operation.offer);

@@ -30,11 +30,12 @@ export function readDocument<T>(
 /** The path of the first field that the schema dropped, or null. */
 function unknownField(raw: JsonValue, parsed: JsonValue, path = ""): string | null {
   if (typeof raw !== "object" || raw === null) return null;
-  const kept = parsed as { readonly [key: string]: JsonValue };
+  const keptIn = new Map<string, JsonValue>(Object.entries(parsed ?? {}));
   for (const [key, value] of Object.entries(raw)) {
     const here = path === "" ? key : `${path}.${key}`;
-    if (!Object.hasOwn(kept, key)) return here;
-    const inner = unknownField(value, kept[key]!, here);
+    const kept = keptIn.get(key);
+    if (kept === undefined) return here;
+    const inner = unknownField(value, kept, here);
     if (inner !== null) return inner;
   }
   return null;

@@ -18,7 +18,7 @@ export function rotateKey(portal: Portal, signer: Signer, body: Uint8Array): Ans
   const { agent } = signer;
   const fault = faultOfKeys(keys);
   if (fault !== null) return refuse(400, "bad_request", fault);
-  const key = decodeBase64(keys.signing)!;
+  const key = decodeBase64(keys.signing) ?? new Uint8Array(0);
   const signature = decodeBase64(proof) ?? new Uint8Array(0);
   if (!verify(key, signature, rotationProof(agent.id, keys))) {
     return refuse(400, "invalid_proof", "proof is not by the new signing key over these keys");
@@ -30,9 +30,8 @@ export function rotateKey(portal: Portal, signer: Signer, body: Uint8Array): Ans
   if (own.includes(keys.signing) || isKeyTaken(portal, keys.signing, agent.id)) {
     return refuse(400, "key_reused", "public_keys.signing was in use before");
   }
-  const signedBy = signer.key === "current" ? agent.keys : agent.previous!;
   agent.retired.push(agent.keys.signing);
-  agent.previous = signedBy;
+  if (signer.key === "current") agent.previous = agent.keys;
   agent.keys = keys;
   portal.touch();
   return json(200, {});

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
 import { seal } from "../../core/protocol/sealing.ts";
@@ -10,45 +11,52 @@ import type { Random } from "../../core/ports/random.ts";
  */
 export function sealDocument(document: JsonValue, publicKey: string, random: Random): JsonValue {
   return mapMarks(document, (mark) => {
-    if (Object.hasOwn(mark, "verbatim")) return mark["verbatim"]!;
-    const to = typeof mark["to"] === "string" ? mark["to"] : publicKey;
-    const text = new TextEncoder().encode(mark["plain"] as string);
-    return { sealed: seal(text, decodeBase64(to)!, random.bytes(32)) };
+    if ("verbatim" in mark) return mark.verbatim;
+    const key = decodeBase64(mark.to ?? publicKey) ?? new Uint8Array(32);
+    return { sealed: seal(new TextEncoder().encode(mark.plain), key, random.bytes(32)) };
   });
 }
 
 /** The document with every secret's text replaced, for people to look at. */
 export function redactDocument(document: JsonValue): JsonValue {
-  return mapMarks(
-    document,
-    (mark) => Object.hasOwn(mark, "plain") ? { ...mark, plain: "[secret]" } : { ...mark },
-  );
+  return mapMarks(document, (mark) => {
+    return "verbatim" in mark ? { ...mark } : { ...mark, plain: "[secret]" };
+  });
 }
 
 /** Every secret that a document holds in clear. */
 export function plainSecrets(document: JsonValue): string[] {
   const found: string[] = [];
   mapMarks(document, (mark) => {
-    if (typeof mark["plain"] === "string") found.push(mark["plain"]);
+    if ("plain" in mark) found.push(mark.plain);
     return null;
   });
   return found;
 }
 
-function mapMarks(value: JsonValue, replace: (mark: JsonObject) => JsonValue): JsonValue {
+/** What the portal replaces; any other object is content. */
+const Mark = z.union([
+  z.strictObject({
+    plain: z.string(),
+    to: z.string().refine((key) => decodeBase64(key)?.length === 32).optional(),
+  }),
+  z.strictObject({ verbatim: z.json() }),
+]);
+type Mark =
+  | { readonly plain: string; readonly to?: string }
+  | { readonly verbatim: JsonValue };
+
+function markOf(value: JsonObject): Mark | null {
+  if (!("plain" in value) && !("verbatim" in value)) return null;
+  const mark = Mark.safeParse(value);
+  return mark.success ? mark.data as Mark : null;
+}
+
+function mapMarks(value: JsonValue, replace: (mark: Mark) => JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map((item) => mapMarks(item, replace));
   if (!isJsonObject(value)) return value;
-  if (isMark(value)) return replace(value);
+  const mark = markOf(value);
+  if (mark !== null) return replace(mark);
   const entries = Object.entries(value).map(([key, item]) => [key, mapMarks(item, replace)]);
   return Object.fromEntries(entries);
-}
-
-function isMark(value: JsonObject): boolean {
-  const keys = Object.keys(value).sort().join(" ");
-  return keys === "verbatim" || (keys === "plain" && typeof value["plain"] === "string") ||
-    (keys === "plain to" && typeof value["plain"] === "string" && isPublicKey(value["to"]));
-}
-
-function isPublicKey(value: JsonValue | undefined): boolean {
-  return typeof value === "string" && decodeBase64(value)?.length === 32;
 }

@@ -54,7 +54,7 @@ export function serve(portal: Portal, request: WireRequest): Answer {
 
 /** The path below `base` without its query, or null where it is not below it. */
 export function pathBelow(base: string, target: string): string | null {
-  const path = target.split("?", 1)[0]!;
+  const path = target.replace(/\?.*$/, "");
   return path.startsWith(`${base}/`) ? path.slice(base.length) : null;
 }
 
@@ -105,15 +105,16 @@ function checkTransport(
     const release = [...portal.state.releases.keys()].at(-1) ?? "";
     return fail(refuse(426, "protocol_too_old", "this portal speaks protocol 1", { release }));
   }
-  const version = /^pbx-agent\/(.+)$/.exec(headers.get("user-agent") ?? "")?.[1];
-  if (!ReleaseVersion.safeParse(version).success) return bad("User-Agent is no pbx-agent/VERSION");
+  const named = /^pbx-agent\/(.+)$/.exec(headers.get("user-agent") ?? "")?.[1];
+  const version = ReleaseVersion.safeParse(named);
+  if (!version.success) return bad("User-Agent is no pbx-agent/VERSION");
   if (request.target.includes("?")) return bad("no path of the protocol takes a query");
   if (headers.has("content-encoding")) return bad("bodies travel unencoded");
   if (method === "POST" && !isJson(headers.get("content-type"))) {
     return bad("Content-Type must be application/json");
   }
   if (method === "GET" && body.length > 0) return bad("GET takes no body");
-  return ok({ ...request, body, version: version! });
+  return ok({ ...request, body, version: version.data });
 }
 
 function isJson(type: string | undefined): boolean {

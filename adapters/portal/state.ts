@@ -105,6 +105,7 @@ export interface StoredRelease {
  * `impostor`: that key under the first lab key's ID.
  */
 export const RELEASE_SIGNERS = ["first", "second", "stranger", "impostor"] as const;
+/** One of them. */
 export type ReleaseSigner = typeof RELEASE_SIGNERS[number];
 
 /** A portal that knows nobody yet. */
@@ -118,6 +119,13 @@ export function emptyState(salt: string): PortalState {
     operations: [],
     releases: new Map(),
   };
+}
+
+/** The cluster of a token, agent or operation; clusters are never removed, so it is there. */
+export function clusterOf(state: PortalState, id: string): Cluster {
+  const cluster = state.clusters.get(id);
+  if (cluster === undefined) throw new Error(`the portal's state has no cluster ${id}`);
+  return cluster;
 }
 
 /** The agent that is a cluster's node now; a revoked one is not. */

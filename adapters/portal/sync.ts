@@ -5,7 +5,7 @@ import { type Answer, json, refuse } from "./http/message.ts";
 import { hashText, type Portal } from "./portal.ts";
 import { readDocument } from "./read_document.ts";
 import { sealDocument } from "./seal_document.ts";
-import type { Agent, DesiredSetting, QueuedOperation } from "./state.ts";
+import { type Agent, clusterOf, type DesiredSetting, type QueuedOperation } from "./state.ts";
 
 /** `POST /sync` (protocol §4). `version` is the agent's, as its User-Agent says. */
 export function sync(portal: Portal, signer: Signer, body: Uint8Array, version: string): Answer {
@@ -23,7 +23,7 @@ export function sync(portal: Portal, signer: Signer, body: Uint8Array, version: 
   }
   agent.lastSyncAt = portal.now();
   agent.report = raw;
-  const setting = portal.state.clusters.get(agent.clusterId)!.desired;
+  const setting = clusterOf(portal.state, agent.clusterId).desired;
   const tag = tagOf(portal, setting);
   const known = setting.document === null || report.desired.tag === tag;
   const operation = nextOperation(portal, agent);

@@ -42,29 +42,26 @@ export async function serveAdmin(admin: Admin, request: WireRequest): Promise<An
   // A web page that a person visits must not reach this port under a name of its own.
   const host = (request.headers.get("host") ?? "").replace(/:[0-9]*$/, "");
   if (!isLoopbackHost(host)) return refuse(403, "forbidden", "the host is not loopback");
-  const path = request.target.split("?", 1)[0]!;
-  const matches = ROUTES
-    .map(([method, pattern, handler]) => ({ method, handler, names: namesIn(pattern, path) }))
-    .filter(({ names }) => names !== null);
+  const path = request.target.replace(/\?.*$/, "");
+  const matches = ROUTES.flatMap(([method, pattern, handler]) => {
+    const names = namesIn(pattern, path);
+    return names === null ? [] : [{ method, handler, names }];
+  });
   const match = matches.find(({ method }) => method === request.method);
   if (match === undefined) {
     return matches.length === 0
       ? refuse(404, "not_found", "the admin API has no such path")
       : refuse(405, "method_not_allowed", matches.map(({ method }) => method).join(", "));
   }
-  const call = { admin, portal: admin.portal, names: match.names!, request: { ...request, body } };
-  return await match.handler(call);
+  const { portal } = admin;
+  return await match.handler({ admin, portal, names: match.names, request: { ...request, body } });
 }
 
 /** The parts of `path` where `pattern` has a colon, or null where they differ elsewhere. */
 function namesIn(pattern: string, path: string): string[] | null {
   const expected = pattern.split("/");
   const parts = path.split("/");
-  if (parts.length !== expected.length) return null;
-  const names: string[] = [];
-  for (const [index, part] of expected.entries()) {
-    if (part === ":") names.push(parts[index]!);
-    else if (part !== parts[index]) return null;
-  }
-  return names;
+  const fits = parts.length === expected.length &&
+    expected.every((part, index) => part === ":" || part === parts[index]);
+  return fits ? parts.filter((_part, index) => expected[index] === ":") : null;
 }

@@ -24,8 +24,8 @@ export async function readRequest(
 ): Promise<ReadRequest> {
   const line = await reader.line(MAX_LINE);
   if (line === null) return { kind: "end" };
-  const parts = REQUEST_LINE.exec(line);
-  if (parts === null) return rubbish("no HTTP/1.1 request line");
+  const [, method, target] = REQUEST_LINE.exec(line) ?? [];
+  if (method === undefined || target === undefined) return rubbish("no HTTP/1.1 request line");
   const headers = await readHeaders(reader);
   if (headers === null) return rubbish("the headers are broken, too long or too many");
   if (headers.get("expect")?.toLowerCase() === "100-continue") await sendContinue();
@@ -33,7 +33,7 @@ export async function readRequest(
   if (body === null) return rubbish("the body is shorter than announced, or its length is unclear");
   return {
     kind: "request",
-    request: { method: parts[1]!, target: parts[2]!, headers, body },
+    request: { method, target, headers, body },
     keepAlive: headers.get("connection")?.toLowerCase() !== "close" && body !== "too_large",
   };
 }
@@ -43,11 +43,10 @@ async function readHeaders(reader: ByteReader): Promise<Map<string, string> | nu
   for (let count = 0; count <= MAX_HEADERS; count++) {
     const line = await reader.line(MAX_LINE);
     if (line === "") return headers;
-    const parts = line === null ? null : HEADER.exec(line);
-    if (parts === null) return null;
-    const name = parts[1]!.toLowerCase();
-    const before = headers.get(name);
-    headers.set(name, before === undefined ? parts[2]! : `${before}, ${parts[2]!}`);
+    const [, name, value] = HEADER.exec(line ?? "") ?? [];
+    if (name === undefined || value === undefined) return null;
+    const before = headers.get(name.toLowerCase());
+    headers.set(name.toLowerCase(), before === undefined ? value : `${before}, ${value}`);
   }
   return null;
 }
@@ -80,9 +79,9 @@ async function readChunks(
   let total = 0;
   for (;;) {
     const line = await reader.line(MAX_LINE);
-    const size = /^([0-9A-Fa-f]{1,8})(?:;.*)?$/.exec(line ?? "");
-    if (size === null) return null;
-    const length = parseInt(size[1]!, 16);
+    const size = /^([0-9A-Fa-f]{1,8})(?:;.*)?$/.exec(line ?? "")?.[1];
+    if (size === undefined) return null;
+    const length = parseInt(size, 16);
     if (length === 0) break;
     total += length;
     if (total > MAX_SKIPPED && total > maxBody) return "too_large";
