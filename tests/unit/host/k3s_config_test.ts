@@ -44,6 +44,14 @@ Deno.test("k3sConfig: what YAML 1.1 takes for a line break is escaped", () => {
   assert.deepEqual(parse(content), { "a\u2028b": "\x85\u2029", token: "the-token" });
 });
 
+Deno.test("k3sConfig: a value stays on one line, however long it is", () => {
+  const config = {
+    "etcd-s3-endpoint-ca": "a line of it\n".repeat(30),
+    "node-label": ["x y ".repeat(60)],
+  };
+  assert.equal(k3sConfig(config, TOKEN).reveal().trimEnd().split("\n").length, 4);
+});
+
 Deno.test("k3sConfig: the result prints as a secret", () => {
   const content = k3sConfig({ "cluster-init": true }, TOKEN);
   assert.ok(!`${content}${JSON.stringify({ content })}`.includes("token"));

@@ -98,6 +98,12 @@ Deno.test("nextWindow: a window over a change of the clocks lasts its minutes of
   ]);
 });
 
+Deno.test("insideWindow: a day's length over the hour that is skipped reaches the day after next", () => {
+  const plan = maintenance("Europe/Berlin", [["sat"], "23:30", 1440]);
+  assert.ok(inside(plan, "2026-03-29T22:29:59.999Z"), "Monday 00:29 in Berlin");
+  assert.ok(!inside(plan, "2026-03-29T22:30:00.000Z"));
+});
+
 Deno.test("nextWindow: half an hour of summer time is no exception", () => {
   const plan = maintenance("Australia/Lord_Howe", [["sun"], "02:15", 10]);
   assert.equal(next(plan, "2026-10-03T12:00:00Z")?.[0], "2026-10-03T15:45:00.000Z");
