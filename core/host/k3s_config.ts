@@ -51,7 +51,6 @@ export function k3sConfig(
     defaultKeyType: "PLAIN",
     defaultStringType: "QUOTE_DOUBLE",
     doubleQuotedAsJSON: true,
-    lineWidth: 0,
   });
   return new Secret(yaml.replace(UNPRINTABLE, escaped));
 }
