@@ -1,9 +1,9 @@
 import { createFakeHttp, type FakeReply } from "../../adapters/fake/http.ts";
+import { createNodeClock } from "../../adapters/node/clock.ts";
 import { createNodeHttp } from "../../adapters/node/http.ts";
 import { makeAuthority, makeServerCertificate } from "../lab/certificates.ts";
 import type { HttpWorld, PeerScript, SeenRequest } from "./http_contract.ts";
 import { type RawHandler, startRawPeer, untilClosed, writeText } from "./raw_peer.ts";
-import { createWallClock } from "./wall_clock.ts";
 
 const VERSION = "1.2.3";
 
@@ -11,7 +11,7 @@ const VERSION = "1.2.3";
 export function openFakeWorld(): Promise<HttpWorld> {
   const scripts: PeerScript[] = [];
   const http = createFakeHttp({
-    clock: createWallClock(),
+    clock: createNodeClock(),
     version: VERSION,
     peer: ({ url }) => replyTo(scripts[Number(new URL(url).pathname.slice(1))]),
   });
@@ -69,7 +69,7 @@ export async function openNodeWorld(): Promise<HttpWorld> {
   const server = Deno.serve(quiet, answer);
   const tls = Deno.serve({ ...quiet, ...certificate }, answer);
   const misbehaving = startRawPeer(misbehave);
-  const http = createNodeHttp({ version: VERSION, clock: createWallClock() });
+  const http = createNodeHttp({ version: VERSION, clock: createNodeClock() });
 
   const refusing = freePort();
   const origins: Record<PeerScript["kind"], string> = {

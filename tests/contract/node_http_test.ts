@@ -1,15 +1,15 @@
 import assert from "node:assert/strict";
+import { createNodeClock } from "../../adapters/node/clock.ts";
 import { createNodeHttp } from "../../adapters/node/http.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import { makeAuthority, makeServerCertificate } from "../lab/certificates.ts";
 import { startRawPeer, untilClosed } from "./raw_peer.ts";
-import { createWallClock } from "./wall_clock.ts";
 
 const QUIET = { hostname: "127.0.0.1", port: 0, onListen() {} };
 
 function open(caPem?: string) {
   const trust = caPem === undefined ? {} : { caPem };
-  return createNodeHttp({ version: "1.2.3", clock: createWallClock(), environment: {}, ...trust });
+  return createNodeHttp({ version: "1.2.3", clock: createNodeClock(), environment: {}, ...trust });
 }
 
 function get(url: string, limits: Partial<HttpRequest> = {}): HttpRequest {
