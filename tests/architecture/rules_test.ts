@@ -103,6 +103,8 @@ Deno.test("no-module-state: refuses state outside functions, everywhere", () => 
 Deno.test("no-module-state: accepts constants and state inside functions", () => {
   const source = "const names = new Set(['a']); function f() { let n = 0; const m = new Map(); }";
   assert.deepEqual(found("core/probe.ts", source), []);
+  const keys = "const keys: readonly string[] = []; const m: ReadonlyMap<string, 1> = new Map();";
+  assert.deepEqual(found("cli/probe.ts", keys), []);
 });
 
 Deno.test("exported-doc: refuses an export without a doc comment in the product", () => {
