@@ -1,0 +1,78 @@
+import { fail, ok, type Result } from "../../core/result.ts";
+import { createRoot } from "./root.ts";
+
+/** A lock that is held until the process ends, however it ends: the kernel lets go of it. */
+export interface Lock {
+  release(): void;
+}
+
+/** Why the lock was not had. `held`: another process has it; its ID where that could be read. */
+export type LockError =
+  | { readonly code: "held"; readonly pid: number | null }
+  | { readonly code: "io"; readonly message: string };
+
+/** Takes the lock on a file (flock), which is made with mode 0600 and then names this process. */
+export async function takeLock(
+  path: string,
+  options: { readonly root?: string } = {},
+): Promise<Result<Lock, LockError>> {
+  const real = createRoot(options.root)(path);
+  const opened = await openLockFile(real);
+  if (!opened.ok) return opened;
+  const { file, writable } = opened.value;
+  if (!await file.tryLock(true)) {
+    file.close();
+    return fail({ code: "held", pid: await readPid(real) });
+  }
+  if (writable) await writePid(file);
+  return ok({ release: () => file.close() });
+}
+
+/** Whether a process holds the lock now, and which. Takes it for an instant where nobody does. */
+export async function lockHolder(
+  path: string,
+  options: { readonly root?: string } = {},
+): Promise<{ readonly held: boolean; readonly pid: number | null }> {
+  const real = createRoot(options.root)(path);
+  let file: Deno.FsFile;
+  try {
+    file = await Deno.open(real, { read: true });
+  } catch {
+    return { held: false, pid: null };
+  }
+  // Shared, so that two who look do not take each other for the agent.
+  const free = await file.tryLock(false);
+  file.close();
+  return free ? { held: false, pid: null } : { held: true, pid: await readPid(real) };
+}
+
+async function openLockFile(
+  path: string,
+): Promise<Result<{ file: Deno.FsFile; writable: boolean }, LockError>> {
+  try {
+    const file = await Deno.open(path, { read: true, write: true, create: true, mode: 0o600 });
+    return ok({ file, writable: true });
+  } catch (first) {
+    // On a full or read-only disk an existing file can still be locked.
+    try {
+      return ok({ file: await Deno.open(path, { read: true }), writable: false });
+    } catch {
+      const why = first instanceof Error ? first.message : String(first);
+      return fail({ code: "io", message: `the lock ${path} cannot be opened: ${why}` });
+    }
+  }
+}
+
+async function writePid(file: Deno.FsFile): Promise<void> {
+  try {
+    await file.truncate();
+    await file.write(new TextEncoder().encode(`${Deno.pid}\n`));
+  } catch {
+    // The number is for people; the lock itself is held.
+  }
+}
+
+async function readPid(path: string): Promise<number | null> {
+  const text = await Deno.readTextFile(path).catch(() => "");
+  return /^[0-9]+\n$/.test(text) ? Number(text) : null;
+}
