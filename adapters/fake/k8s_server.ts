@@ -36,14 +36,14 @@ export function startFakeK8sServer(options: FakeK8sServerOptions = {}): FakeK8sS
     }
     const answer = api.handle(await apiRequest(request));
     if (answer !== null) return respond(answer);
-    return await broken(request.signal);
+    return await broken();
   }
 
-  /** Silence until the client gives up or the server stops; or an answer that is never whole. */
-  async function broken(client: AbortSignal): Promise<Response> {
+  /** Silence until the server stops, or an answer that is never whole. */
+  async function broken(): Promise<Response> {
     const over = Promise.withResolvers<never>();
     const end = () => over.reject(new Error("the fake API gives no answer"));
-    for (const signal of [stopping.signal, client]) signal.addEventListener("abort", end);
+    stopping.signal.addEventListener("abort", end);
     if (api.fault?.kind === "down") end();
     if (api.fault?.kind === "hang") return await over.promise;
     const body = new ReadableStream<Uint8Array>({
