@@ -6,8 +6,10 @@ import {
   type PendingRestart,
   pendingRestart,
 } from "../host/restart.ts";
+import type { Disk } from "../ports/disk.ts";
 import { writeDocument } from "../state/durable.ts";
 import { K3S_UNIT } from "../state/paths.ts";
+import type { State } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
 
@@ -26,20 +28,16 @@ export async function convergeHost(context: BoundContext): Promise<void> {
 }
 
 /** Whether k3s runs with other drop-ins than those on the disk. Before its first start: never. */
-export async function readPendingRestart(context: BoundContext): Promise<PendingRestart> {
-  const { state } = context.store;
+export async function readPendingRestart(disk: Disk, state: State): Promise<PendingRestart> {
   if (state.first_start === "configure" || state.first_start === "start") return { pending: false };
-  return pendingRestart({
-    current: await readDropInHashes(context),
-    running: state.k3s_drop_ins,
-  });
+  return pendingRestart({ current: await readDropInHashes(disk), running: state.k3s_drop_ins });
 }
 
 /** The hashes of the agent's drop-ins as they are on the disk. */
-export async function readDropInHashes(context: BoundContext): Promise<DropInHashes> {
+export async function readDropInHashes(disk: Disk): Promise<DropInHashes> {
   const files: DropIn[] = [];
   for (const path of DROP_IN_PATHS) {
-    const read = await context.ports.disk.read(path, MAX_DROP_IN_BYTES);
+    const read = await disk.read(path, MAX_DROP_IN_BYTES);
     if (read.ok && read.value !== null) {
       files.push({ path, content: new TextDecoder().decode(read.value) });
     }
@@ -62,7 +60,7 @@ async function writeDropIn(context: BoundContext, file: DropIn): Promise<void> {
 
 async function restartIfDue(context: BoundContext): Promise<void> {
   const { systemd, log } = context.ports;
-  const pending = await readPendingRestart(context);
+  const pending = await readPendingRestart(context.ports.disk, context.store.state);
   if (!pending.pending) {
     await clearConditions(context, "k3s_restart_pending");
     return;
@@ -78,7 +76,7 @@ async function restartIfDue(context: BoundContext): Promise<void> {
     return;
   }
   // Read before the restart: a drop-in that changes after it is pending again.
-  const hashes = await readDropInHashes(context);
+  const hashes = await readDropInHashes(context.ports.disk);
   log.write(
     "info",
     "k3s_restart",

@@ -71,7 +71,7 @@ export async function sync(
     state: context.store.state,
     observation,
     leader: isLeader(context, observation),
-    pending: await readPendingRestart(context),
+    pending: await readPendingRestart(context.ports.disk, context.store.state),
     addons: addonReports(context),
   });
   const outcome = await exchange(context, {

@@ -83,7 +83,7 @@ async function startK3s(context: BoundContext): Promise<Advance> {
   const unit = await systemd.unitState(K3S_UNIT);
   const running = unit === "active" || unit === "activating";
   if (!running || context.store.state.k3s_drop_ins === null) {
-    const hashes = await readDropInHashes(context);
+    const hashes = await readDropInHashes(disk);
     const stored = await context.store.commit((state) => ({ ...state, k3s_drop_ins: hashes }));
     if (!stored.ok) return waits(stored.error.message);
   }

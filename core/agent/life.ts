@@ -1,12 +1,7 @@
-/** Where the agent is in its life. */
-export type Stage =
-  | "unenrolled"
-  | "enrolling"
-  | "refused"
-  | "starting_k3s"
-  | "syncing"
-  | "revoked"
-  | "identity_unreadable";
+import type { Bootstrap } from "../state/bootstrap.ts";
+import type { Found } from "../state/durable.ts";
+import type { Identity } from "../state/identity.ts";
+import type { Stage, State } from "../state/state.ts";
 
 /** What moves it on. */
 export type LifeEvent =
@@ -50,6 +45,43 @@ export interface Evidence {
   readonly k3sStarted: boolean;
   /** The answer to the enrollment is lost, k3s still needs it, and the token to ask again is there. */
   readonly answerLost: boolean;
+}
+
+/** What was found in the state directory. `state` is what counts, recovered where it had to be. */
+export interface Files {
+  readonly identity: Found<Identity>;
+  readonly bootstrap: Found<Bootstrap>;
+  readonly stateFile: Found<State>["kind"];
+  readonly state: State;
+  /** The configuration still has the enrollment token. */
+  readonly hasToken: boolean;
+}
+
+/** What the files say. */
+export function evidenceOf({ identity, bootstrap, stateFile, state, hasToken }: Files): Evidence {
+  return {
+    identity: identityEvidence(identity, bootstrap),
+    laterFile: bootstrap.kind !== "absent" || stateFile !== "absent",
+    revoked: state.revoked,
+    k3sStarted: state.first_start === "done",
+    answerLost: bootstrap.kind !== "loaded" && state.first_start === "configure" && hasToken,
+  };
+}
+
+/** An answer that was stored before its ID reached identity.json binds all the same. */
+function identityEvidence(
+  identity: Found<Identity>,
+  bootstrap: Found<Bootstrap>,
+): Evidence["identity"] {
+  switch (identity.kind) {
+    case "absent":
+      return "absent";
+    case "loaded":
+      return identity.value.binding !== null || bootstrap.kind === "loaded" ? "bound" : "keys_only";
+    case "newer":
+    case "unreadable":
+      return "unreadable";
+  }
 }
 
 /**

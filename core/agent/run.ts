@@ -10,7 +10,8 @@ import { openChannels } from "./channels.ts";
 import type { BoundContext, Context } from "./context.ts";
 import { bind, clearConditions, raiseCondition } from "./context.ts";
 import { enroll } from "./enroll.ts";
-import { type LifeEvent, next, type Stage } from "./life.ts";
+import { type LifeEvent, next } from "./life.ts";
+import type { Stage } from "../state/state.ts";
 import type { ProgramInfo } from "./program_info.ts";
 import { openRequestMemory } from "./request_memory.ts";
 import { knock } from "./knock.ts";
@@ -84,6 +85,7 @@ async function live(context: Context, beginning: Beginning): Promise<void> {
   };
 
   while (!context.stop.aborted) {
+    await noteStage(context, stage);
     switch (stage) {
       case "unenrolled": {
         const created = await createKeys(context);
@@ -114,6 +116,7 @@ async function live(context: Context, beginning: Beginning): Promise<void> {
         if (end === "aborted") return;
         await context.store.keep((state) => ({ ...state, revoked: true }));
         move("identity_revoked");
+        await noteStage(context, stage);
         await idle(context);
         return;
       }
@@ -132,6 +135,10 @@ async function live(context: Context, beginning: Beginning): Promise<void> {
         return;
     }
   }
+}
+
+async function noteStage({ store }: Context, stage: Stage): Promise<void> {
+  await store.keep((state) => ({ ...state, stage }));
 }
 
 /** The identity that the stage is certain to have. */

@@ -6,9 +6,9 @@ import { raise } from "../state/conditions.ts";
 import type { Found } from "../state/durable.ts";
 import { type Identity, loadIdentity, saveIdentity } from "../state/identity.ts";
 import { K3S_CONFIG_FILE, STATE_ASIDE_FILE, STATE_DIRECTORY, STATE_FILE } from "../state/paths.ts";
-import { EMPTY_STATE, type State } from "../state/state.ts";
+import { EMPTY_STATE, type Stage, type State } from "../state/state.ts";
 import { loadState } from "../state/store.ts";
-import { type Stage, stageAtStart } from "./life.ts";
+import { evidenceOf, stageAtStart } from "./life.ts";
 
 /** What an agent starts from. */
 export interface Beginning {
@@ -63,25 +63,14 @@ export async function readBeginning(
   const recovered = await recoverState(disk, log, stateFile.value, bound, now);
   if (!recovered.ok) return fail(recovered.error.message);
   const { state, saved } = recovered.value;
-  return ok({
-    stage: stageAtStart({
-      identity: identityFile.value.kind === "unreadable"
-        ? "unreadable"
-        : identity === null
-        ? "absent"
-        : bound
-        ? "bound"
-        : "keys_only",
-      laterFile: bootstrapFile.value.kind !== "absent" || stateFile.value.kind !== "absent",
-      revoked: state.revoked,
-      k3sStarted: state.first_start === "done",
-      answerLost: bootstrap === null && state.first_start === "configure" && hasToken,
-    }),
-    identity,
-    bootstrap,
+  const stage = stageAtStart(evidenceOf({
+    identity: identityFile.value,
+    bootstrap: bootstrapFile.value,
+    stateFile: stateFile.value.kind,
     state,
-    saved,
-  });
+    hasToken,
+  }));
+  return ok({ stage, identity, bootstrap, state, saved });
 }
 
 function loaded<T>(found: Found<T>): T | null {

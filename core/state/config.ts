@@ -59,8 +59,8 @@ export function parseConfig(text: string): Result<Config, string> {
   }
   const token = textOf("enrollment_token", false);
   const caFile = textOf("ca_file", false);
-  if (caFile !== undefined && !caFile.startsWith("/")) {
-    problems.push(`'ca_file': '${caFile}' is no absolute path`);
+  if (caFile !== undefined && !/^(?:\/(?!\.{1,2}(?:\/|$))[^/\0]+)+$/.test(caFile)) {
+    problems.push(`'ca_file': '${caFile}' is no absolute path without '.' and '..'`);
   }
   const metadataUrl = textOf("metadata_url", false);
   if (metadataUrl !== undefined && !isLoopbackUrl(metadataUrl)) {

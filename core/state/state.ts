@@ -14,6 +14,20 @@ export const FIRST_START_STEPS = [
   "done",
 ] as const;
 
+/** Where the agent can be in its life; `core/agent/life.ts` says how it gets from one to another. */
+export const STAGES = [
+  "unenrolled",
+  "enrolling",
+  "refused",
+  "starting_k3s",
+  "syncing",
+  "revoked",
+  "identity_unreadable",
+] as const;
+
+/** One of them. */
+export type Stage = (typeof STAGES)[number];
+
 const Channel = z.object({
   /** Failures in a row; 0 after a success. The backoff's step is this minus one. */
   failures: z.int().min(0),
@@ -50,6 +64,8 @@ export type Finished = z.infer<typeof Finished>;
 /** The form of state.json (operations.md, Files). Secrets inside stay sealed. */
 export const StateDocument = z.object({
   format: z.literal(FORMAT),
+  /** The stage that the agent was last in, for `status`; null before its first start. */
+  stage: z.enum(STAGES).nullable(),
   /** Portal time minus local time, milliseconds, as the last `clock_skew` answer told. */
   clock_offset_ms: z.int(),
   channels: z.object({ sync: Channel, events: Channel, manifests: Channel }),
@@ -84,6 +100,7 @@ const QUIET: Channel = { failures: 0, retry_after_until: null };
 
 /** The state of an agent that has not done anything yet. */
 export const EMPTY_STATE: State = {
+  stage: null,
   clock_offset_ms: 0,
   channels: { sync: QUIET, events: QUIET, manifests: QUIET },
   revoked: false,

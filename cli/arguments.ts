@@ -1,0 +1,85 @@
+import { parseArgs } from "node:util";
+import { fail, ok, type Result } from "../core/result.ts";
+
+/** The program's commands. */
+export const COMMANDS = ["run", "status", "version", "uninstall", "help"] as const;
+/** One of them. */
+export type Command = (typeof COMMANDS)[number];
+
+/** What the program was asked to do. */
+export interface Arguments {
+  readonly command: Command;
+  /** Every path is below this folder. */
+  readonly root?: string;
+  /** `status`: for people. */
+  readonly text: boolean;
+  /** `uninstall`: carry it out. */
+  readonly yes: boolean;
+}
+
+/** The usage text. */
+export const USAGE = `usage: pbx-agent COMMAND [--root DIR]
+
+  run                the service: enroll once, start k3s, keep the node in its desired state
+  status [--text]    what the agent knows of this node, as JSON or for people; no secret in it
+  version            the version, and the IDs of the built-in release keys
+  uninstall [--yes]  say what would be removed; with --yes remove it. k3s and its data stay
+  help               this text
+
+  --root DIR         for labs and tests: every path and host program is looked for below DIR
+`;
+
+/** Which flags belong to which command; --root is taken everywhere. */
+const FLAGS: Readonly<Record<Command, readonly string[]>> = {
+  run: [],
+  status: ["text", "json"],
+  version: [],
+  uninstall: ["yes"],
+  help: [],
+};
+
+/** Reads the arguments; the error says what is not understood. `fallback`: where no command is named. */
+export function parseArguments(
+  args: readonly string[],
+  fallback?: Command,
+): Result<Arguments, string> {
+  let parsed;
+  try {
+    parsed = parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        root: { type: "string" },
+        text: { type: "boolean" },
+        json: { type: "boolean" },
+        yes: { type: "boolean" },
+        help: { type: "boolean", short: "h" },
+      },
+    });
+  } catch (error) {
+    return fail(error instanceof Error ? firstSentence(error.message) : String(error));
+  }
+  const { values, positionals } = parsed;
+  if (values.help === true) return ok({ command: "help", text: false, yes: false });
+  const [name = fallback, ...rest] = positionals;
+  if (name === undefined) return fail("no command is named");
+  const command = COMMANDS.find((known) => known === name);
+  if (command === undefined) return fail(`there is no command '${name}'`);
+  if (rest.length > 0) return fail(`'${rest[0]}' is one argument too many`);
+  const stray = Object.keys(values).find((flag) =>
+    flag !== "root" && !FLAGS[command].includes(flag)
+  );
+  if (stray !== undefined) return fail(`${command} has no flag --${stray}`);
+  if (values.root === "") return fail("--root needs a folder");
+  return ok({
+    command,
+    ...(values.root === undefined ? {} : { root: values.root }),
+    text: values.text === true,
+    yes: values.yes === true,
+  });
+}
+
+/** Node's message goes on with advice about positionals that is of no use here. */
+function firstSentence(message: string): string {
+  return message.split(". ")[0] ?? message;
+}

@@ -1,0 +1,115 @@
+import { takeLock } from "../../adapters/node/lock.ts";
+import { createNodeDisk } from "../../adapters/node/disk.ts";
+import { runAgent } from "../../core/agent/run.ts";
+import { isLoopbackHost } from "../../core/protocol/loopback.ts";
+import { fail, ok, type Result } from "../../core/result.ts";
+import { type Config, parseConfig } from "../../core/state/config.ts";
+import { PRIVATE_DIRECTORY } from "../../core/state/durable.ts";
+import { CONFIG_FILE, LOCK_FILE, STATE_DIRECTORY } from "../../core/state/paths.ts";
+import type { Arguments } from "../arguments.ts";
+import type { Entry } from "../entry.ts";
+import { EXIT, type ExitCode } from "../exit_codes.ts";
+import { nodePorts, programLog } from "../node_ports.ts";
+import { programInfo } from "../program.ts";
+
+/** After a signal the program ends on its own; if a call holds it up, it ends all the same after this. */
+const END_MS = 1_500;
+
+/** `pbx-agent run`: the service. */
+export async function run(args: Arguments, entry: Entry): Promise<ExitCode> {
+  const rooted = args.root === undefined ? {} : { root: args.root };
+  if (args.root === undefined && Deno.uid() !== 0) {
+    return end(
+      "not_root",
+      "run needs root: it writes k3s's configuration and starts units",
+      EXIT.FAILED,
+    );
+  }
+  const settings = await readSettings(entry, rooted);
+  if (!settings.ok) return end("config_invalid", settings.error, EXIT.CONFIG);
+  const { config, caPem } = settings.value;
+
+  const ports = nodePorts({
+    ...rooted,
+    ...(config.metadataUrl === undefined ? {} : { metadataUrl: config.metadataUrl }),
+    ...(caPem === undefined ? {} : { caPem }),
+  });
+  const directory = await ports.disk.makeDirectory(STATE_DIRECTORY, PRIVATE_DIRECTORY);
+  if (!directory.ok && directory.error.code !== "read_only") {
+    return end("state_directory", directory.error.message, EXIT.FAILED);
+  }
+  const lock = await takeLock(LOCK_FILE, rooted);
+  if (!lock.ok) {
+    if (lock.error.code === "io") return end("lock", lock.error.message, EXIT.FAILED);
+    const who = lock.error.pid === null ? "" : ` (process ${lock.error.pid})`;
+    return end("locked", `another pbx-agent runs on ${STATE_DIRECTORY}${who}`, EXIT.LOCKED);
+  }
+
+  for (const key of config.unknown) {
+    ports.log.write(
+      "warn",
+      "unknown_setting",
+      `config.yaml: '${key}' means nothing to this version`,
+    );
+  }
+  const program = programInfo(entry, ports.clock.now());
+  ports.log.write("info", "agent_started", `pbx-agent ${program.version} starts`, {
+    version: program.version,
+    portal: config.portal,
+  });
+  const stop = stopOnSignals();
+  const ended = await runAgent({ ports, program, config, stop });
+  lock.value.release();
+  if (ended.kind === "unusable") return end("files_unusable", ended.message, EXIT.CONFIG);
+  ports.log.write("info", "agent_ended", "ended as told");
+  return EXIT.OK;
+}
+
+/** The configuration and the extra certificates; the error is for people. */
+async function readSettings(
+  entry: Entry,
+  rooted: { readonly root?: string },
+): Promise<Result<{ config: Config; caPem?: string }, string>> {
+  const disk = createNodeDisk(rooted);
+  const file = await disk.read(CONFIG_FILE);
+  if (!file.ok) return fail(file.error.message);
+  if (file.value === null) return fail(`${CONFIG_FILE} is not there; cloud-init writes it`);
+  const config = parseConfig(new TextDecoder().decode(file.value));
+  if (!config.ok) return fail(`${CONFIG_FILE}: ${config.error}`);
+  if (entry.lab && !isLoopbackHost(new URL(config.value.portal).hostname)) {
+    return fail(
+      `${CONFIG_FILE}: 'portal': ${config.value.portal} is not on loopback, and the lab's program ` +
+        "trusts keys that anybody can read: use the shipped program",
+    );
+  }
+  if (config.value.caFile === undefined) return ok({ config: config.value });
+
+  const ca = await disk.read(config.value.caFile);
+  if (!ca.ok) return fail(`'ca_file': ${ca.error.message}`);
+  const pem = ca.value === null ? "" : new TextDecoder().decode(ca.value);
+  if (!pem.includes("-----BEGIN CERTIFICATE-----")) {
+    const what = ca.value === null ? "is not there" : "holds no certificate (PEM)";
+    return fail(`'ca_file': ${config.value.caFile} ${what}`);
+  }
+  return ok({ config: config.value, caPem: pem });
+}
+
+/** Aborts at SIGTERM or SIGINT, and ends the process where that is not heeded in time. */
+function stopOnSignals(): AbortSignal {
+  const controller = new AbortController();
+  const told = () => {
+    if (controller.signal.aborted) return;
+    controller.abort();
+    // Nothing is lost: every document is whole on disk at any moment.
+    Deno.unrefTimer(setTimeout(() => Deno.exit(EXIT.OK), END_MS));
+  };
+  Deno.addSignalListener("SIGTERM", told);
+  Deno.addSignalListener("SIGINT", told);
+  return controller.signal;
+}
+
+/** The last words of a run that cannot go on. */
+function end(event: string, message: string, code: ExitCode): ExitCode {
+  programLog().write("error", event, message);
+  return code;
+}

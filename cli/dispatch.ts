@@ -1,0 +1,36 @@
+import { parseArguments, USAGE } from "./arguments.ts";
+import { run } from "./commands/run.ts";
+import { status } from "./commands/status.ts";
+import { uninstall } from "./commands/uninstall.ts";
+import { version } from "./commands/version.ts";
+import type { Entry } from "./entry.ts";
+import { EXIT, type ExitCode } from "./exit_codes.ts";
+import { print } from "./print.ts";
+
+/** Reads the arguments and runs the command; gives the exit code. */
+export async function dispatch(args: readonly string[], entry: Entry): Promise<ExitCode> {
+  const parsed = parseArguments(args, entry.lab ? "run" : undefined);
+  if (!parsed.ok) {
+    print("stderr", `pbx-agent: ${parsed.error}\n\n${USAGE}`);
+    return EXIT.USAGE;
+  }
+  try {
+    switch (parsed.value.command) {
+      case "run":
+        return await run(parsed.value, entry);
+      case "status":
+        return await status(parsed.value);
+      case "version":
+        return version(entry);
+      case "uninstall":
+        return await uninstall(parsed.value);
+      case "help":
+        print("stdout", USAGE);
+        return EXIT.OK;
+    }
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    print("stderr", `pbx-agent: ${parsed.value.command} failed: ${why}\n`);
+    return EXIT.FAILED;
+  }
+}

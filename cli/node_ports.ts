@@ -1,0 +1,59 @@
+import { createNodeBoot } from "../adapters/node/boot.ts";
+import { createNodeClock } from "../adapters/node/clock.ts";
+import { createNodeDisk } from "../adapters/node/disk.ts";
+import { createNodeHttp } from "../adapters/node/http.ts";
+import { createNodeK3s } from "../adapters/node/k3s.ts";
+import { createNodeK8s } from "../adapters/node/k8s.ts";
+import { createNodeLog } from "../adapters/node/log.ts";
+import { createNodeMetadata } from "../adapters/node/metadata.ts";
+import { createNoS3 } from "../adapters/node/no_s3.ts";
+import { createNodeRandom } from "../adapters/node/random.ts";
+import { createNodeSystemd } from "../adapters/node/systemd.ts";
+import type { Log } from "../core/ports/log.ts";
+import type { Ports } from "../core/ports/mod.ts";
+import { VERSION } from "./version.ts";
+
+/** What the ports of a real node depend on. */
+export interface NodeOptions {
+  readonly root?: string;
+  readonly metadataUrl?: string;
+  /** Certificates to trust beside the system's, PEM. */
+  readonly caPem?: string;
+}
+
+/** The program's log: one JSON object a line, or readable lines where a person looks on. */
+export function programLog(): Log {
+  return createNodeLog({
+    stream: "stderr",
+    json: !Deno.stderr.isTerminal(),
+    now: () => Date.now(),
+  });
+}
+
+/** The ports of this node. */
+export function nodePorts(options: NodeOptions): Ports {
+  const rooted = options.root === undefined ? {} : { root: options.root };
+  const clock = createNodeClock();
+  const disk = createNodeDisk(rooted);
+  const http = createNodeHttp({
+    version: VERSION,
+    clock,
+    ...(options.caPem === undefined ? {} : { caPem: options.caPem }),
+  });
+  return {
+    clock,
+    random: createNodeRandom(),
+    disk,
+    http,
+    k8s: createNodeK8s({ disk, clock, version: VERSION }),
+    systemd: createNodeSystemd({ ...rooted, clock }),
+    k3s: createNodeK3s({ ...rooted, clock }),
+    s3: createNoS3(),
+    boot: createNodeBoot({ disk }),
+    metadata: createNodeMetadata({
+      http,
+      ...(options.metadataUrl === undefined ? {} : { url: options.metadataUrl }),
+    }),
+    log: programLog(),
+  };
+}

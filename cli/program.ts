@@ -1,0 +1,39 @@
+import { createNodeDisk } from "../adapters/node/disk.ts";
+import { fileURLToPath } from "node:url";
+import type { ProgramInfo } from "../core/agent/program_info.ts";
+import type { Arch } from "../core/protocol/enroll.ts";
+import type { Entry } from "./entry.ts";
+import { VERSION } from "./version.ts";
+
+/** What runs here. `startedAt`: milliseconds since the epoch. */
+export function programInfo(entry: Entry, startedAt: number): ProgramInfo {
+  // Hashed while the agent gets going; a failure is told to whoever needs the hash.
+  const sha256 = hashOfProgram();
+  sha256.catch(() => undefined);
+  return {
+    version: VERSION,
+    arch: arch(),
+    startedAt: new Date(startedAt).toISOString(),
+    releaseKeys: entry.releaseKeys,
+    sha256: () => sha256,
+  };
+}
+
+function arch(): Arch {
+  switch (Deno.build.arch) {
+    case "x86_64":
+      return "amd64";
+    case "aarch64":
+      return "arm64";
+    default:
+      throw new Error(`no release is built for the architecture ${Deno.build.arch}`);
+  }
+}
+
+/** The hash of the compiled program; run from its sources, that of the entry's module. */
+async function hashOfProgram(): Promise<string> {
+  const path = Deno.build.standalone ? Deno.execPath() : fileURLToPath(Deno.mainModule);
+  const hash = await createNodeDisk().sha256(path);
+  if (hash.ok && hash.value !== null) return hash.value;
+  throw new Error(`the program's own file ${path} cannot be read`);
+}

@@ -1,0 +1,65 @@
+import type { Status } from "../core/agent/status.ts";
+import type { Stage } from "../core/state/state.ts";
+
+/** Everything that `status` prints. */
+export interface WholeStatus extends Status {
+  readonly version: string;
+  readonly running: boolean;
+  readonly pid: number | null;
+  readonly k3s_unit: string;
+}
+
+/** What a stage means to somebody who operates the cluster. */
+const STAGE_WORDS: Readonly<Record<Stage, string>> = {
+  unenrolled: "not enrolled; no keys made yet",
+  enrolling: "enrolling at the portal",
+  refused: "idle: the portal refused the enrollment",
+  starting_k3s: "enrolled; k3s is being started for the first time",
+  syncing: "enrolled and syncing",
+  revoked: "idle: the portal revoked this identity; the cluster is left as it is",
+  identity_unreadable: "idle: identity.json is unreadable or gone",
+};
+
+/** The status for people. */
+export function statusText(status: WholeStatus): string {
+  const running = status.running
+    ? `running${status.pid === null ? "" : ` (process ${status.pid})`}`
+    : "not running";
+  const rows: [string, string][] = [
+    ["agent", `pbx-agent ${status.version}, ${running}`],
+    ["state", STAGE_WORDS[status.stage]],
+    ["node", `${status.node_name ?? "unknown"} of cluster ${status.cluster_id ?? "unknown"}`],
+    ["portal", status.portal ?? "unknown"],
+    ["agent ID", status.agent_id ?? "none yet"],
+    ["k3s", `${status.k3s_unit}${firstStart(status)}`],
+    ["desired", desired(status)],
+    [
+      "restart",
+      status.pending.k3s_restart ? `pending: ${status.pending.reason ?? ""}` : "none pending",
+    ],
+  ];
+  if (status.operation !== null) {
+    rows.push(["operation", `${status.operation.id} (${status.operation.kind})`]);
+  }
+  if (status.clock_offset_ms !== 0) {
+    rows.push(["clock", `${status.clock_offset_ms / 1000} s behind the portal's`]);
+  }
+  if (status.trouble !== null) {
+    rows.push(["trouble", `${status.trouble.message} (${status.trouble.code})`]);
+    rows.push(["", `since ${status.trouble.since}`]);
+  }
+  for (const { code, message, since } of status.conditions) {
+    rows.push(["condition", `${code} since ${since}`], ["", message]);
+  }
+  for (const problem of status.problems) rows.push(["problem", problem]);
+  return rows.map(([name, value]) => `${name.padEnd(10)} ${value}\n`).join("");
+}
+
+function firstStart({ first_start }: WholeStatus): string {
+  return first_start === "done" ? "" : `; first start at step ${first_start}`;
+}
+
+function desired({ desired }: WholeStatus): string {
+  if (desired === null) return "none accepted yet";
+  return `revision ${desired.revision} of release ${desired.release}, agent ${desired.agent_version}`;
+}

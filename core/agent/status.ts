@@ -1,0 +1,121 @@
+import type { Disk, DiskError } from "../ports/disk.ts";
+import type { Condition } from "../protocol/sync.ts";
+import type { Result } from "../result.ts";
+import { loadBootstrap } from "../state/bootstrap.ts";
+import { type Config, parseConfig } from "../state/config.ts";
+import type { Found } from "../state/durable.ts";
+import { loadIdentity } from "../state/identity.ts";
+import { CONFIG_FILE } from "../state/paths.ts";
+import { readOnlyDisk } from "../state/read_only_disk.ts";
+import { EMPTY_STATE, type Stage, type State } from "../state/state.ts";
+import { loadState } from "../state/store.ts";
+import { readPendingRestart } from "./converge_host.ts";
+import { evidenceOf, stageAtStart } from "./life.ts";
+
+/** What `pbx-agent status` tells. It holds no secret and no part of one. */
+export interface Status {
+  readonly stage: Stage;
+  /** What could not be read of the agent's own files, for people. */
+  readonly problems: readonly string[];
+  readonly portal: string | null;
+  readonly cluster_id: string | null;
+  readonly node_name: string | null;
+  readonly agent_id: string | null;
+  readonly server_id: string | null;
+  /** Still in the configuration: not enrolled yet, or not tidied up yet. */
+  readonly enrollment_token: "present" | "absent";
+  readonly keys_created_at: string | null;
+  readonly first_start: State["first_start"];
+  readonly desired: {
+    readonly revision: number;
+    readonly tag: string;
+    readonly release: string;
+    readonly agent_version: string;
+  } | null;
+  readonly pending: { readonly k3s_restart: boolean; readonly reason?: string };
+  readonly conditions: readonly Condition[];
+  readonly operation: { readonly id: string; readonly kind: string } | null;
+  /** What hinders the exchange with the portal now; null while it answers. */
+  readonly trouble: State["trouble"];
+  /** Failures in a row by kind of request, and how long the portal asked to be left alone. */
+  readonly channels: State["channels"];
+  readonly clock_offset_ms: number;
+}
+
+/** Reads the agent's files, beside a running agent too: it writes nothing. */
+export async function readStatus(realDisk: Disk): Promise<Status> {
+  const disk = readOnlyDisk(realDisk);
+  const problems: string[] = [];
+  const config = await readConfig(disk, problems);
+  const identityFile = understood("identity.json", await loadIdentity(disk), problems);
+  const bootstrapFile = understood("bootstrap.json", await loadBootstrap(disk), problems);
+  const stateFile = understood("state.json", await loadState(disk), problems);
+
+  const state = stateFile.kind === "loaded" ? stateFile.value : EMPTY_STATE;
+  const identity = identityFile.kind === "loaded" ? identityFile.value : null;
+  const binding = identity?.binding ?? null;
+  const hasToken = config?.enrollmentToken !== undefined;
+  const stage = stageAtStart(evidenceOf({
+    identity: identityFile,
+    bootstrap: bootstrapFile,
+    stateFile: stateFile.kind,
+    state,
+    hasToken,
+  }));
+  const { desired, operation } = state;
+  const pending = await readPendingRestart(disk, state);
+  return {
+    // That the portal refused for good is not in any other file.
+    stage: stage === "enrolling" && state.stage === "refused" ? "refused" : stage,
+    problems,
+    portal: config?.portal ?? binding?.portal ?? null,
+    cluster_id: binding?.cluster_id ?? config?.clusterId ?? null,
+    node_name: binding?.node_name ?? config?.nodeName ?? null,
+    agent_id: binding?.agent_id ?? null,
+    server_id: binding?.server_id ?? null,
+    enrollment_token: hasToken ? "present" : "absent",
+    keys_created_at: identity?.keys.created_at ?? null,
+    first_start: state.first_start,
+    desired: desired === null ? null : {
+      revision: desired.state.revision,
+      tag: desired.tag,
+      release: desired.state.release,
+      agent_version: desired.state.agent.version,
+    },
+    pending: pending.pending
+      ? { k3s_restart: true, reason: pending.reason }
+      : { k3s_restart: false },
+    conditions: state.conditions,
+    operation: operation === null ? null : { id: operation.id, kind: operation.kind },
+    trouble: state.trouble,
+    channels: state.channels,
+    clock_offset_ms: state.clock_offset_ms,
+  };
+}
+
+async function readConfig(disk: Disk, problems: string[]): Promise<Config | null> {
+  const file = await disk.read(CONFIG_FILE);
+  if (!file.ok) problems.push(file.error.message);
+  if (!file.ok || file.value === null) return null;
+  const config = parseConfig(new TextDecoder().decode(file.value));
+  if (!config.ok) problems.push(`${CONFIG_FILE}: ${config.error}`);
+  return config.ok ? config.value : null;
+}
+
+/** What was found; what could not be understood is told as a problem. */
+function understood<T>(
+  name: string,
+  file: Result<Found<T>, DiskError>,
+  problems: string[],
+): Found<T> {
+  if (!file.ok) {
+    problems.push(file.error.message);
+    return { kind: "unreadable", reason: file.error.message };
+  }
+  const found = file.value;
+  if (found.kind === "unreadable") problems.push(`${name} ${found.reason}`);
+  if (found.kind === "newer") {
+    problems.push(`${name} has format ${found.format}, written by a newer version`);
+  }
+  return found;
+}
