@@ -171,9 +171,8 @@ async function makeDirectory(path: string, mode: number): Promise<void> {
 }
 
 async function remove(path: string): Promise<boolean> {
-  const found = await orNull(fs.lstat(path));
-  if (found === null) return false;
-  await (found.isDirectory() ? fs.rm(path, { recursive: true }) : fs.unlink(path));
+  if (await orNull(fs.lstat(path)) === null) return false;
+  await fs.rm(path, { recursive: true });
   return true;
 }
 

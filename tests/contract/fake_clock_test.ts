@@ -41,9 +41,11 @@ Deno.test("createFakeClock: sets off what is due at one moment in the order of i
 Deno.test("createFakeClock: jumps to the next sleep or deadline, and says when there is none", async () => {
   const clock = createFakeClock();
   const deadline = clock.deadline(60_000);
-  clock.sleep(5_000);
+  let woke = false;
+  clock.sleep(5_000).then(() => Promise.resolve()).then(() => woke = true);
   assert.deepEqual(clock.pending(), { count: 2, nextIn: 5_000 });
   assert.equal(await clock.advanceToNext(), true);
+  assert.equal(woke, true);
   assert.equal(clock.monotonic(), 5_000);
   assert.equal(await clock.advanceToNext(), true);
   assert.equal(clock.monotonic(), 60_000);

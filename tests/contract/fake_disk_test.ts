@@ -136,6 +136,9 @@ Deno.test("createFakeDisk: a write that finds no room takes its half file away",
   assert.equal(code(await disk.append("/d/a", utf8("x"), 0o600)), "full");
   assert.equal(disk.text("/d/a"), "old");
   assert.deepEqual(disk.paths(), ["/d/a", "/d/b"]);
+  disk.failNext("full");
+  assert.equal(code(await disk.write("/d/b", utf8("x"), 0o600)), "full");
+  assert.deepEqual(disk.paths(), ["/d/a"]);
   disk.setCapacity(100);
   done(await disk.append("/d/a", utf8("er"), 0o600));
 });
