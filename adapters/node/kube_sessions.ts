@@ -34,6 +34,7 @@ interface Current {
   retired: boolean;
 }
 
+/** Sessions for whatever cluster the kubeconfig on `disk` names; nothing is read before the first use. */
 export function createKubeSessions(disk: Disk): KubeSessions {
   let current: Current | null = null;
 

@@ -62,6 +62,19 @@ export function sameSecret(live: JsonObject | null, wanted: JsonObject): boolean
     holds(liveData, wantedData) && holds(liveLabels, wantedLabels);
 }
 
+/**
+ * What to apply before `wanted` where the live Secret holds keys of data that are not wanted; null where
+ * it holds none. Server-side apply leaves alone what others own, so a key that somebody else added would
+ * stay for ever: applied once with another value it is ours alone, and goes with the next apply.
+ */
+export function claimOfExtraKeys(live: JsonObject | null, wanted: JsonObject): JsonObject | null {
+  const [liveData, wantedData] = [mapOf(live?.["data"]), mapOf(wanted["data"])];
+  const extra = Object.keys(liveData).filter((key) => !Object.hasOwn(wantedData, key));
+  if (extra.length === 0) return null;
+  const claims = Object.fromEntries(extra.map((key) => [key, liveData[key] === "" ? "LQ==" : ""]));
+  return { ...wanted, data: { ...wantedData, ...claims } };
+}
+
 function secretObject(
   name: string,
   type: string,

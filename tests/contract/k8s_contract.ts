@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { claimOfExtraKeys } from "../../core/cluster/secrets.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { K8s, K8sError, ObjectRef } from "../../core/ports/k8s.ts";
 import type { Result } from "../../core/result.ts";
@@ -117,6 +118,18 @@ export function k8sContract(name: string, open: () => Promise<K8sWorld>): void {
     assert.deepEqual(metadata(after).labels, { mine: "yes", theirs: "yes" });
     const managers = metadata(after).managedFields.map(({ manager }) => manager).sort();
     assert.deepEqual(managers, ["pbx-agent", "somebody"]);
+  });
+
+  test("apply drops what others own once it was claimed with another value", async (world) => {
+    const ref = secretRef(world);
+    const wanted = secret(world, { a: "MQ==" });
+    await world.writeAs("somebody", ref, secret(world, { b: "Mg==", c: "" }));
+    const live = value(await world.k8s.apply(ref, wanted));
+    assert.deepEqual(live["data"], { a: "MQ==", b: "Mg==", c: "" });
+    const claim = claimOfExtraKeys(live, wanted);
+    assert.ok(claim !== null);
+    value(await world.k8s.apply(ref, claim));
+    assert.deepEqual(value(await world.k8s.apply(ref, wanted))["data"], { a: "MQ==" });
   });
 
   test("apply into a missing namespace is refused with 404 NotFound", async (world) => {

@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
-import { etcdS3Secret, hcloudSecret, sameSecret } from "../../../core/cluster/secrets.ts";
+import {
+  claimOfExtraKeys,
+  etcdS3Secret,
+  hcloudSecret,
+  sameSecret,
+} from "../../../core/cluster/secrets.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import { decodeBase64 } from "../../../core/protocol/base64.ts";
 import { Secret } from "../../../core/secret.ts";
@@ -97,4 +102,17 @@ Deno.test("sameSecret: any other data, a missing label, another type or no objec
   ];
   for (const live of others) assert.equal(sameSecret(live, wanted), false, JSON.stringify(live));
   assert.equal(sameSecret(wanted, wanted), true);
+});
+
+Deno.test("claimOfExtraKeys: names the keys that are not wanted, each with another value", () => {
+  const wanted = hcloudSecret(new Secret("t")).object;
+  const data = wanted["data"] as JsonObject;
+  const live = { ...wanted, data: { ...data, full: "AA==", empty: "" } };
+  assert.deepEqual(claimOfExtraKeys(live, wanted), {
+    ...wanted,
+    data: { ...data, full: "", empty: "LQ==" },
+  });
+  for (const other of [null, {}, wanted, { ...wanted, data: {} }]) {
+    assert.equal(claimOfExtraKeys(other, wanted), null);
+  }
 });
