@@ -84,8 +84,8 @@ async function live(context: Context, beginning: Beginning): Promise<void> {
     stage = to;
   };
 
+  await noteStage(context, stage);
   while (!context.stop.aborted) {
-    await noteStage(context, stage);
     switch (stage) {
       case "unenrolled": {
         const created = await createKeys(context);
@@ -116,7 +116,6 @@ async function live(context: Context, beginning: Beginning): Promise<void> {
         if (end === "aborted") return;
         await context.store.keep((state) => ({ ...state, revoked: true }));
         move("identity_revoked");
-        await noteStage(context, stage);
         await idle(context);
         return;
       }
