@@ -9,10 +9,13 @@ import { complain, say } from "./runner/say.ts";
 import { table } from "./runner/table.ts";
 import { inWords, sum, type Tally } from "./runner/tally.ts";
 
+/** A timer, file or connection that a test leaves open fails it. */
+const LEAKS = ["--sanitize-ops", "--sanitize-resources"];
+
 /** The kinds of tests, each with the folders that hold it and what it may touch. */
 const KINDS = {
-  unit: { paths: ["tests/unit"], args: ["--parallel", "-A"] },
-  contract: { paths: ["tests/contract"], args: ["--parallel", "-A"] },
+  unit: { paths: ["tests/unit"], args: ["--parallel", "-A", ...LEAKS] },
+  contract: { paths: ["tests/contract"], args: ["--parallel", "-A", ...LEAKS] },
   e2e: { paths: ["tests/e2e"], args: ["-A"] },
   architecture: { paths: ["tests/architecture", "tests/runner"], args: ["--parallel", "-A"] },
 } as const;

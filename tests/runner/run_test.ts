@@ -30,8 +30,11 @@ const BAD: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "a failing test": { "tests/e2e/one_test.ts": 'Deno.test("one", () => { throw 1; });' },
   "a test file that does not load": { "tests/contract/bad_test.ts": 'throw new Error("load");' },
   "an error after the last test": {
-    "tests/contract/one_test.ts":
+    "tests/e2e/one_test.ts":
       'Deno.test("one", () => { setTimeout(() => { throw new Error("late"); }); });',
+  },
+  "a file left open": {
+    "tests/contract/one_test.ts": 'Deno.test("one", () => void Deno.openSync("deno.json"));',
   },
   "a type error": { "cli/none.ts": 'export const n: number = "text";' },
   "a kind without tests": { "tests/contract/one_test.ts": "" },

@@ -3,8 +3,8 @@ const STATEFUL: ReadonlySet<string> = new Set(["Map", "Set", "WeakMap", "WeakSet
 
 /**
  * Modules hold no state: no `let` or `var` outside a function, and no empty container that could
- * only be there to be filled later (one of a read-only type cannot be). State lives in values that a factory makes, so that two agents
- * in one process never meet.
+ * only be there to be filled later (one of a read-only type cannot be). State lives in values that
+ * a factory makes, so that two agents in one process never meet.
  */
 export const noModuleState: Deno.lint.Rule = {
   create(context) {
@@ -19,7 +19,8 @@ export const noModuleState: Deno.lint.Rule = {
         }
         for (const { id, init } of node.declarations) {
           if (init === null || !isEmptyContainer(init)) continue;
-          if (/:\s*(readonly |Readonly)/.test(context.sourceCode.getText(id))) continue;
+          const type = id.type === "Identifier" ? id.typeAnnotation : undefined;
+          if (type && /^:?\s*(readonly |Readonly)/.test(context.sourceCode.getText(type))) continue;
           const message =
             "a module holds no state: make this container in the function that fills it";
           context.report({ node: init, message });
