@@ -18,7 +18,7 @@ export function readDocument<T>(
   bytes: Uint8Array,
   schema: z.ZodType<T>,
 ): Result<Document<T>, string> {
-  const body = parseBody(bytes, { rejectDuplicateKeys: true });
+  const body = parseBody(bytes);
   if (!body.ok) return fail(body.error.message);
   const parsed = schema.safeParse(body.value);
   if (!parsed.success) return fail(describeIssue(parsed.error));

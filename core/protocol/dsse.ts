@@ -95,7 +95,7 @@ function readRelease(payload: Uint8Array, version: string): Result<Release, Mani
 }
 
 function readJson(bytes: Uint8Array, what: string): Result<JsonValue, ManifestRejected> {
-  const json = parseBody(bytes, { rejectDuplicateKeys: true });
+  const json = parseBody(bytes);
   return json.ok ? json : rejected(json.error.message.replace("the body", what));
 }
 

@@ -8,12 +8,6 @@ export interface MalformedAnswer {
   readonly message: string;
 }
 
-/** How strictly a body is read. */
-export interface BodyOptions {
-  /** Refuse an object that says a key twice: in signed documents two readers must see the same. */
-  readonly rejectDuplicateKeys?: boolean;
-}
-
 /** Deeper than any document of the protocol, shallow enough for every recursive reader after this one. */
 const MAX_DEPTH = 64;
 
@@ -22,12 +16,10 @@ const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor",
 
 /**
  * Reads a body: UTF-8 without a byte order mark, JSON, at most 64 levels deep, without the keys that
- * protocol §1 refuses anywhere. The message names the fault, never a value.
+ * protocol §1 refuses anywhere, and no key twice in one object: of two the first could be a secret in
+ * clear that nobody sees. The message names the fault, never a value.
  */
-export function parseBody(
-  bytes: Uint8Array,
-  options: BodyOptions = {},
-): Result<JsonValue, MalformedAnswer> {
+export function parseBody(bytes: Uint8Array): Result<JsonValue, MalformedAnswer> {
   const text = decodeUtf8(bytes);
   if (text === null) return malformed("is no UTF-8");
   const value = parseJson(text);
@@ -35,7 +27,6 @@ export function parseBody(
   const breach = findBreach(text, {
     maxDepth: MAX_DEPTH,
     forbiddenKeys: FORBIDDEN_KEYS,
-    duplicateKeys: options.rejectDuplicateKeys === true ? "refused" : "accepted",
   });
   return breach === null ? ok(value) : malformed(breach);
 }

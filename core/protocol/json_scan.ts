@@ -1,11 +1,9 @@
-/** What a JSON text may not hold beyond the grammar. */
+/** What a JSON text may not hold beyond the grammar, beside two equal keys in one object. */
 export interface JsonRules {
   /** Most levels of objects and arrays inside each other. */
   readonly maxDepth: number;
   /** Keys that no object may have. */
   readonly forbiddenKeys: ReadonlySet<string>;
-  /** Whether an object may say the same key twice. */
-  readonly duplicateKeys: "accepted" | "refused";
 }
 
 /**
@@ -43,9 +41,8 @@ export function findBreach(text: string, rules: JsonRules): string | null {
 
 function keyBreach(key: string, seen: Set<string> | undefined, rules: JsonRules): string | null {
   if (rules.forbiddenKeys.has(key)) return `has the forbidden key ${key}`;
-  if (rules.duplicateKeys === "accepted" || seen === undefined) return null;
-  if (seen.has(key)) return `has the key ${JSON.stringify(key.slice(0, 64))} twice in one object`;
-  seen.add(key);
+  if (seen?.has(key)) return `has the key ${JSON.stringify(key.slice(0, 64))} twice in one object`;
+  seen?.add(key);
   return null;
 }
 
