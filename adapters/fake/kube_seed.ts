@@ -1,3 +1,5 @@
+import type { CustomResourceDefinition } from "kubernetes-types/apiextensions/v1";
+import type { Namespace, Node } from "kubernetes-types/core/v1";
 import type { JsonObject } from "../../core/json.ts";
 
 /** The namespaces of a cluster that has just come up. */
@@ -16,7 +18,7 @@ export function namespaceObject(name: string): JsonObject {
     metadata: { name, labels: { "kubernetes.io/metadata.name": name } },
     spec: { finalizers: ["kubernetes"] },
     status: { phase: "Active" },
-  };
+  } satisfies Namespace;
 }
 
 /** A Node with the one condition that the agent reads. */
@@ -27,7 +29,7 @@ export function nodeObject(name: string, ready: boolean): JsonObject {
     metadata: { name, labels: { "kubernetes.io/hostname": name } },
     spec: {},
     status: { conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
-  };
+  } satisfies Node;
 }
 
 /** The definitions that k3s applies up to seconds after `/readyz` first answers 200. */
@@ -59,5 +61,5 @@ export function definition(
       versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema } }],
     },
     status: { conditions: [{ type: "Established", status: "True" }] },
-  };
+  } satisfies CustomResourceDefinition;
 }

@@ -1,3 +1,4 @@
+import type { Status } from "kubernetes-types/meta/v1";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import type { K8sError } from "../../core/ports/k8s.ts";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
@@ -20,8 +21,10 @@ export function refusal(
   action: string,
   sent: JsonObject | null,
 ): K8sError {
-  const object = isJsonObject(answer) ? answer : {};
-  const { reason, message } = { reason: object["reason"], message: object["message"] };
+  // Not trusted to be what the type says: whatever answers on that port may have sent it.
+  const { reason, message }: { readonly [Key in keyof Status]?: unknown } = isJsonObject(answer)
+    ? answer
+    : {};
   const said = typeof message === "string" ? withoutSecrets(message, sent) : "no explanation";
   return {
     code: "refused",

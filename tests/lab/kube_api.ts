@@ -1,3 +1,4 @@
+import { createPrivateKey } from "node:crypto";
 import { join } from "node:path";
 import { withoutProxyVariables } from "../../adapters/node/http_clients.ts";
 import {
@@ -144,6 +145,8 @@ async function writeKubeconfig(
   authority: Certificate,
 ): Promise<string> {
   const admin = await makeClientCertificate(authority, "system:admin", "system:masters");
+  // As k3s writes it: "BEGIN EC PRIVATE KEY".
+  const key = createPrivateKey(admin.key).export({ type: "sec1", format: "pem" });
   const file = join(directory, "kubeconfig");
   const config = {
     apiVersion: "v1",
@@ -154,7 +157,7 @@ async function writeKubeconfig(
     }],
     users: [{
       name: "default",
-      user: { "client-certificate-data": btoa(admin.cert), "client-key-data": btoa(admin.key) },
+      user: { "client-certificate-data": btoa(admin.cert), "client-key-data": btoa(String(key)) },
     }],
     contexts: [{ name: "default", context: { cluster: "default", user: "default" } }],
     "current-context": "default",
