@@ -1,7 +1,7 @@
 /** Reads a connection in lines and blocks. Null: the connection ended first. */
 export interface ByteReader {
-  /** Up to and without the next CR LF. `too_long`: more than `limit` bytes came without one. */
-  line(limit: number): Promise<string | "too_long" | null>;
+  /** Up to and without the next CR LF; null also where none comes within `limit` bytes. */
+  line(limit: number): Promise<string | null>;
   /** Exactly `length` bytes. */
   block(length: number): Promise<Uint8Array | null>;
   /** Reads `length` bytes and forgets them; false where the connection ended first. */
@@ -35,11 +35,11 @@ export function createByteReader(
     async line(limit) {
       for (;;) {
         const end = buffer.indexOf(LINE_FEED);
+        if (end > limit || (end < 0 && buffer.length > limit)) return null;
         if (end >= 0) {
           const text = new TextDecoder("latin1").decode(take(end + 1));
           return text.replace(/\r?\n$/, "");
         }
-        if (buffer.length > limit) return "too_long";
         if (!await fill()) return null;
       }
     },

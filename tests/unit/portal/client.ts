@@ -2,7 +2,12 @@ import { decodeBase64, encodeBase64 } from "../../../core/protocol/base64.ts";
 import type { JsonObject, JsonValue } from "../../../core/json.ts";
 import { rotationProof } from "../../../core/protocol/rotate_key.ts";
 import { openSealed, sealingPublicKey } from "../../../core/protocol/sealing.ts";
-import { sign, signedBytes, signingPublicKey } from "../../../core/protocol/signing.ts";
+import {
+  sign,
+  signedBytes,
+  type SignedParts,
+  signingPublicKey,
+} from "../../../core/protocol/signing.ts";
 import { Secret } from "../../../core/secret.ts";
 
 /** An agent's key pairs. */
@@ -68,6 +73,21 @@ export function createClient(base: string, now: () => number, caPem?: string): C
     ...(caPem === undefined ? {} : { caCerts: [caPem] }),
   });
   const used = new Set<string>();
+  /** Signs for the second of `ms`, or for a later one where that would repeat a signature. */
+  const signOnce = (
+    keys: Keys,
+    parts: Omit<SignedParts, "timestamp">,
+    ms: number,
+    mayMoveOn: boolean,
+  ): { second: number; signature: string } => {
+    for (let second = Math.floor(ms / 1000);; second++) {
+      const bytes = signedBytes({ ...parts, timestamp: second });
+      const signature = encodeBase64(sign(keys.signing, bytes));
+      if (mayMoveOn && used.has(signature)) continue;
+      used.add(signature);
+      return { second, signature };
+    }
+  };
   return {
     async send(request) {
       const url = request.path.startsWith("//")
@@ -78,18 +98,13 @@ export function createClient(base: string, now: () => number, caPem?: string): C
       const headers = new Headers({ "PBX-Protocol": "1", "User-Agent": "pbx-agent/0.1.0" });
       if (bytes !== undefined) headers.set("Content-Type", "application/json");
       if (request.agent !== undefined) {
-        let second = Math.floor((request.at ?? now()) / 1000);
+        const { id, keys } = request.agent;
         const path = url.slice(new URL(url).origin.length);
-        const signatureAt = () => {
-          const body = bytes ?? new Uint8Array(0);
-          const signed = signedBytes({ method, path, timestamp: second, body });
-          return encodeBase64(sign(request.agent!.keys.signing, signed));
-        };
-        while (request.at === undefined && used.has(signatureAt())) second += 1;
-        used.add(signatureAt());
-        headers.set("PBX-Agent", request.agent.id);
-        headers.set("PBX-Timestamp", String(second));
-        headers.set("PBX-Signature", signatureAt());
+        const parts = { method, path, body: bytes ?? new Uint8Array(0) };
+        const signed = signOnce(keys, parts, request.at ?? now(), request.at === undefined);
+        headers.set("PBX-Agent", id);
+        headers.set("PBX-Timestamp", String(signed.second));
+        headers.set("PBX-Signature", signed.signature);
       }
       for (const [name, value] of Object.entries(request.headers ?? {})) {
         if (value === null) headers.delete(name);
