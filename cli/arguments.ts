@@ -15,10 +15,11 @@ export interface Arguments {
   readonly text: boolean;
   /** `uninstall`: carry it out. */
   readonly yes: boolean;
+  /** `run`, in labs only: this far apart are the cycles, milliseconds. */
+  readonly cycleMs?: number;
 }
 
-/** The usage text. */
-export const USAGE = `usage: pbx-agent COMMAND [--root DIR]
+const USAGE = `usage: pbx-agent COMMAND [--root DIR]
 
   run                the service: enroll once, start k3s, keep the node in its desired state
   status [--text]    what the agent knows of this node, as JSON or for people; no secret in it
@@ -29,20 +30,28 @@ export const USAGE = `usage: pbx-agent COMMAND [--root DIR]
   --root DIR         for labs and tests: every path and host program is looked for below DIR
 `;
 
+const LAB_USAGE = `  --cycle SECONDS    run, in labs only: cycles are this far apart instead of 30 s
+`;
+
+/** The usage text of the program that `lab` tells. */
+export function usage(lab: boolean): string {
+  return lab ? USAGE + LAB_USAGE : USAGE;
+}
+
 /** Which flags belong to which command; --root is taken everywhere. */
 const FLAGS: Readonly<Record<Command, readonly string[]>> = {
-  run: [],
+  run: ["cycle"],
   status: ["text", "json"],
   version: [],
   uninstall: ["yes"],
   help: [],
 };
 
-/** Reads the arguments; the error says what is not understood. `fallback`: where no command is named. */
-export function parseArguments(
-  args: readonly string[],
-  fallback?: Command,
-): Result<Arguments, string> {
+/**
+ * Reads the arguments; the error says what is not understood. `lab`: the lab's program, which runs where
+ * no command is named and whose rhythm can be set.
+ */
+export function parseArguments(args: readonly string[], lab: boolean): Result<Arguments, string> {
   let parsed;
   try {
     parsed = parseArgs({
@@ -53,6 +62,7 @@ export function parseArguments(
         text: { type: "boolean" },
         json: { type: "boolean" },
         yes: { type: "boolean" },
+        cycle: { type: "string" },
         help: { type: "boolean", short: "h" },
       },
     });
@@ -61,7 +71,7 @@ export function parseArguments(
   }
   const { values, positionals } = parsed;
   if (values.help === true) return ok({ command: "help", text: false, yes: false });
-  const [name = fallback, ...rest] = positionals;
+  const [name = lab ? "run" : undefined, ...rest] = positionals;
   if (name === undefined) return fail("no command is named");
   const command = COMMANDS.find((known) => known === name);
   if (command === undefined) return fail(`there is no command '${name}'`);
@@ -69,13 +79,19 @@ export function parseArguments(
   const stray = Object.keys(values).find((flag) =>
     flag !== "root" && !FLAGS[command].includes(flag)
   );
-  if (stray !== undefined) return fail(`${command} has no flag --${stray}`);
+  if (stray !== undefined || (values.cycle !== undefined && !lab)) {
+    return fail(`${command} has no flag --${stray ?? "cycle"}`);
+  }
+  if (values.cycle !== undefined && !/^[0-9]{1,3}(?:\.[0-9]{1,3})?$/.test(values.cycle)) {
+    return fail(`--cycle ${values.cycle}: is no number of seconds`);
+  }
   if (values.root === "") return fail("--root needs a folder");
   return ok({
     command,
     ...(values.root === undefined ? {} : { root: values.root }),
     text: values.text === true,
     yes: values.yes === true,
+    ...(values.cycle === undefined ? {} : { cycleMs: Number(values.cycle) * 1000 }),
   });
 }
 

@@ -1,4 +1,4 @@
-import { parseArguments, USAGE } from "./arguments.ts";
+import { parseArguments, usage } from "./arguments.ts";
 import { run } from "./commands/run.ts";
 import { status } from "./commands/status.ts";
 import { uninstall } from "./commands/uninstall.ts";
@@ -9,9 +9,9 @@ import { print } from "./print.ts";
 
 /** Reads the arguments and runs the command; gives the exit code. */
 export async function dispatch(args: readonly string[], entry: Entry): Promise<ExitCode> {
-  const parsed = parseArguments(args, entry.lab ? "run" : undefined);
+  const parsed = parseArguments(args, entry.lab);
   if (!parsed.ok) {
-    print("stderr", `pbx-agent: ${parsed.error}\n\n${USAGE}`);
+    print("stderr", `pbx-agent: ${parsed.error}\n\n${usage(entry.lab)}`);
     return EXIT.USAGE;
   }
   try {
@@ -25,7 +25,7 @@ export async function dispatch(args: readonly string[], entry: Entry): Promise<E
       case "uninstall":
         return await uninstall(parsed.value);
       case "help":
-        print("stdout", USAGE);
+        print("stdout", usage(entry.lab));
         return EXIT.OK;
     }
   } catch (error) {

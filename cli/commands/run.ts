@@ -58,7 +58,13 @@ export async function run(args: Arguments, entry: Entry): Promise<ExitCode> {
     portal: config.portal,
   });
   const stop = stopOnSignals();
-  const ended = await runAgent({ ports, program, config, stop });
+  const ended = await runAgent({
+    ports,
+    program,
+    config,
+    stop,
+    ...(args.cycleMs === undefined ? {} : { cycleMs: args.cycleMs }),
+  });
   lock.value.release();
   if (ended.kind === "unusable") return end("files_unusable", ended.message, EXIT.CONFIG);
   ports.log.write("info", "agent_ended", "ended as told");

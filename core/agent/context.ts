@@ -21,6 +21,8 @@ export interface Context {
   readonly requests: RequestMemory;
   /** Aborts when the program has to end. */
   readonly stop: AbortSignal;
+  /** How far cycles are apart, milliseconds. */
+  readonly cycleMs: number;
   /** The write that fails for want of room, if one does. */
   readonly diskTrouble: () => DiskError | null;
 }

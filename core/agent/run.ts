@@ -25,6 +25,8 @@ export interface Setup {
   readonly config: Config;
   /** Aborts when the program has to end. */
   readonly stop: AbortSignal;
+  /** How far cycles are apart, milliseconds; 30 s where a lab does not say otherwise. */
+  readonly cycleMs?: number;
 }
 
 /**
@@ -35,6 +37,9 @@ export type RunEnd = { readonly kind: "stopped" } | {
   readonly kind: "unusable";
   readonly message: string;
 };
+
+/** Cycles are this far apart (protocol §4), milliseconds. */
+const CYCLE_MS = 30_000;
 
 /** The agent's whole life, from the files it finds to the signal that ends it. */
 export async function runAgent(setup: Setup): Promise<RunEnd> {
@@ -51,7 +56,7 @@ export async function runAgent(setup: Setup): Promise<RunEnd> {
 }
 
 function openContext(
-  { ports, program, config, stop }: Setup,
+  { ports, program, config, stop, cycleMs = CYCLE_MS }: Setup,
   { state, saved }: Beginning,
   diskTrouble: () => DiskError | null,
 ): Context {
@@ -64,6 +69,7 @@ function openContext(
     channels: openChannels(store, ports.clock, ports.random),
     requests: openRequestMemory(),
     stop,
+    cycleMs,
     diskTrouble,
   };
 }

@@ -7,9 +7,8 @@ import type { LifeEvent } from "./life.ts";
 import { noteBoot } from "./note_boot.ts";
 import { sendEvents } from "./send_events.ts";
 
-/** Cycles are this far apart, give or take the spread (protocol §4), milliseconds. */
-const CYCLE_MS = 30_000;
-const SPREAD_MS = 5_000;
+/** A cycle comes up to this part of its length sooner or later: 30 s give or take 5 s (protocol §4). */
+const SPREAD = 1 / 6;
 /** How often the first start of k3s looks whether it can go on, milliseconds. */
 const FIRST_START_MS = 2_000;
 /** What is waited for is said at most this often, milliseconds. */
@@ -70,7 +69,7 @@ function tokenTask(context: BoundContext): Task {
   return {
     due: () => due,
     async run() {
-      due = await dropToken(context) ? null : clock.monotonic() + CYCLE_MS;
+      due = await dropToken(context) ? null : clock.monotonic() + context.cycleMs;
       return null;
     },
   };
@@ -85,7 +84,7 @@ function cycleTask(context: BoundContext): Task {
     due: () => due,
     async run() {
       const end = await cycle(context, parts);
-      const regular = CYCLE_MS + SPREAD_MS * (2 * random.fraction() - 1);
+      const regular = context.cycleMs * (1 + SPREAD * (2 * random.fraction() - 1));
       const wait = context.channels.waitMs("sync");
       due = clock.monotonic() + (wait > 0 ? Math.min(wait, regular) : regular);
       if (end === "stop") return "revoked";
