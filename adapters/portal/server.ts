@@ -136,7 +136,7 @@ export async function startPortal(options: PortalOptions): Promise<RunningPortal
   return {
     url: `${portal.origin()}${base}`,
     adminUrl: `http://127.0.0.1:${admins.port}`,
-    ...(certificate === undefined ? {} : { caPem: certificate.ca }),
+    ...(certificate === undefined ? {} : { caPem: certificate.cert }),
     portal,
     async close() {
       wakeAll();

@@ -182,7 +182,7 @@ Deno.test("serve: another base is the only one", () =>
     assertRefused(answer, 400, "bad_request", "pbx-protocol");
   }, { base: "/x/y/agent/v1" }));
 
-Deno.test("serve: takes TLS by its own authority", () =>
+Deno.test("serve: speaks TLS with a certificate of its own", () =>
   inWorld(async (world) => {
     assert.match(world.running.url, /^https:/);
     world.clock.ms = Date.now();
