@@ -46,11 +46,11 @@ export function createFakeSystemd(options: FakeSystemdOptions = {}): FakeSystemd
     return Promise.resolve(code === null ? work() : refused(code, words, "scripted failure"));
   }
 
-  function change(unit: string, verb: string, by: (unit: FakeUnit) => void, isNeeded: boolean) {
+  function change(unit: string, verb: string, by: (unit: FakeUnit) => void, mustExist: boolean) {
     return call(`${verb} ${unit}`, () => {
       const found = units.get(unit);
       if (found !== undefined) by(found);
-      if (found !== undefined || !isNeeded) return ok(undefined);
+      if (found !== undefined || !mustExist) return ok(undefined);
       return refused("failed", `${verb} ${unit}`, `unit ${unit} not found`);
     });
   }
