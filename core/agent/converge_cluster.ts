@@ -1,4 +1,4 @@
-import { sameSecret } from "../cluster/secrets.ts";
+import { claimOfExtraKeys, sameSecret } from "../cluster/secrets.ts";
 import type { ClusterSecrets } from "../protocol/secrets.ts";
 import type { AddonReport } from "../protocol/sync.ts";
 import { fail, ok, type Result } from "../result.ts";
@@ -50,7 +50,9 @@ export async function applySecrets(
     if (!live.ok) return fail(`Secret ${name} could not be read: ${live.error.message}`);
     const same = sameSecret(live.value, object);
     if (same && !always) continue;
-    const applied = await k8s.apply(ref, object);
+    const claim = claimOfExtraKeys(live.value, object);
+    const claimed = claim === null ? live : await k8s.apply(ref, claim);
+    const applied = claimed.ok ? await k8s.apply(ref, object) : claimed;
     if (!applied.ok) return fail(`Secret ${name} could not be applied: ${applied.error.message}`);
     if (!same) {
       const why = live.value === null ? "it was not there" : "it was not as the portal wants it";
