@@ -96,5 +96,5 @@ function isReplay(portal: Portal, signature: string): boolean {
 }
 
 function malformed(message: string): Result<never, Answer> {
-  return fail(refuse(400, "bad_request", message));
+  return fail(refuse(400, "invalid_request", message));
 }

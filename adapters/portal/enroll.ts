@@ -10,10 +10,10 @@ import { activeAgent, type Cluster, clusterOf, type Token } from "./state.ts";
 /** `POST /enroll` (protocol §3). `version` is the agent's, as its User-Agent says. */
 export function enroll(portal: Portal, body: Uint8Array, version: string): Answer {
   const document = readDocument(body, EnrollRequest);
-  if (!document.ok) return refuse(400, "bad_request", document.error);
+  if (!document.ok) return refuse(400, "invalid_request", document.error);
   const request = document.value.value;
   const fault = faultOf(portal, request, version);
-  if (fault !== null) return refuse(400, "bad_request", fault);
+  if (fault !== null) return refuse(400, "invalid_request", fault);
 
   const token = portal.state.tokens.get(hashText(request.token));
   // A token tells nobody which cluster it is for: the wrong one is as good as none.

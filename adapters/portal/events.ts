@@ -15,7 +15,7 @@ export function events(portal: Portal, signer: Signer, id: string, body: Uint8Ar
   }
   const document = readDocument(body, EventsRequest);
   const fault = document.ok ? faultOf(operation, document.value.value) : document.error;
-  if (fault !== null || !document.ok) return refuse(400, "bad_request", fault ?? "");
+  if (fault !== null || !document.ok) return refuse(400, "invalid_request", fault ?? "");
 
   const request = document.value.value;
   const acked = ackedOf(operation);

@@ -11,7 +11,7 @@ import type { ReleaseSigner, StoredRelease } from "./state.ts";
 /** `GET /releases/{version}/manifest` (protocol §6). */
 export function manifest(portal: Portal, version: string): Answer {
   if (!ReleaseVersion.safeParse(version).success) {
-    return refuse(400, "bad_request", "the path names no release version");
+    return refuse(400, "invalid_request", "the path names no release version");
   }
   const release = portal.state.releases.get(version);
   if (release === undefined) return refuse(404, "unknown_release", "there is no such release");

@@ -13,11 +13,11 @@ import { readDocument } from "./read_document.ts";
  */
 export function rotateKey(portal: Portal, signer: Signer, body: Uint8Array): Answer {
   const document = readDocument(body, RotateRequest);
-  if (!document.ok) return refuse(400, "bad_request", document.error);
+  if (!document.ok) return refuse(400, "invalid_request", document.error);
   const { public_keys: keys, proof } = document.value.value;
   const { agent } = signer;
   const fault = faultOfKeys(keys);
-  if (fault !== null) return refuse(400, "bad_request", fault);
+  if (fault !== null) return refuse(400, "invalid_request", fault);
   const key = decodeBase64(keys.signing) ?? new Uint8Array(0);
   const signature = decodeBase64(proof) ?? new Uint8Array(0);
   if (!verify(key, signature, rotationProof(agent.id, keys))) {

@@ -30,7 +30,7 @@ export function serve(portal: Portal, request: WireRequest): Answer {
   const { version } = checked.value;
   if (endpoint.name === "enroll") {
     return request.headers.has("pbx-agent") || request.headers.has("pbx-signature")
-      ? refuse(400, "bad_request", "an enrollment is not signed")
+      ? refuse(400, "invalid_request", "an enrollment is not signed")
       : enroll(portal, checked.value.body, version);
   }
   const signer = authenticate(portal, checked.value);
@@ -93,7 +93,7 @@ function checkTransport(
   method: "GET" | "POST",
 ): Result<Checked, Answer> {
   const { headers, body } = request;
-  const bad = (message: string) => fail(refuse(400, "bad_request", message));
+  const bad = (message: string) => fail(refuse(400, "invalid_request", message));
   if (body === "too_large") {
     return fail(refuse(413, "body_too_large", "the body is over 262,144 bytes"));
   }
@@ -127,7 +127,7 @@ function beside(portal: Portal, request: WireRequest): Answer {
   if (names.length > 0) {
     const message = `${names.join(", ")} sent to a path that is not below the base`;
     breach(portal, request, "headers_outside_base", message);
-    return refuse(400, "bad_request", message);
+    return refuse(400, "invalid_request", message);
   }
   const name = pathBelow("/artifacts", request.target);
   if (name === null) return refuse(404, "not_found", "there is nothing here");

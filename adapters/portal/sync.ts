@@ -10,11 +10,11 @@ import { type Agent, clusterOf, type DesiredSetting, type QueuedOperation } from
 /** `POST /sync` (protocol §4). `version` is the agent's, as its User-Agent says. */
 export function sync(portal: Portal, signer: Signer, body: Uint8Array, version: string): Answer {
   const document = readDocument(body, SyncRequest);
-  if (!document.ok) return refuse(400, "bad_request", document.error);
+  if (!document.ok) return refuse(400, "invalid_request", document.error);
   const { raw, value: report } = document.value;
   const { agent } = signer;
   const fault = faultOf(agent, report, version);
-  if (fault !== null) return refuse(400, "bad_request", fault);
+  if (fault !== null) return refuse(400, "invalid_request", fault);
 
   if (signer.key === "current" && agent.previous !== null) {
     // The new key works: from here on the old one is refused (protocol §7).

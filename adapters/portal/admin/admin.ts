@@ -28,11 +28,11 @@ export type AdminHandler = (call: Call) => Answer | Promise<Answer>;
 export function readCall<T>(call: Call, schema: z.ZodType<T>): Result<T, Answer> {
   const { body } = call.request;
   const parsed = body.length === 0 ? ok({}) : parseBody(body);
-  if (!parsed.ok) return fail(refuse(400, "bad_request", parsed.error.message));
+  if (!parsed.ok) return fail(refuse(400, "invalid_request", parsed.error.message));
   const value = schema.safeParse(parsed.value);
   return value.success
     ? ok(value.data)
-    : fail(refuse(400, "bad_request", describeIssue(value.error)));
+    : fail(refuse(400, "invalid_request", describeIssue(value.error)));
 }
 
 /** The answer where a path names something that is not there. */

@@ -49,7 +49,7 @@ function setDesired(call: Call, cluster: Cluster, setting: Cluster["desired"]): 
       const why = `desired: ${
         describeIssue(parsed.error)
       } (with "raw": true it is sent all the same)`;
-      return refuse(400, "bad_request", why);
+      return refuse(400, "invalid_request", why);
     }
   }
   cluster.desired = setting;
@@ -72,7 +72,7 @@ export function patchCluster(call: Call): Answer {
   const { bootstrap: patch, expected_image_sha256: image, raw } = body.value;
   const bootstrap = mergePatch(cluster.bootstrap, (patch ?? {}) as JsonObject) as JsonObject;
   const fault = raw ? null : faultOfBootstrap(call, cluster, bootstrap);
-  if (fault !== null) return refuse(400, "bad_request", fault);
+  if (fault !== null) return refuse(400, "invalid_request", fault);
   cluster.bootstrap = bootstrap;
   if (image !== undefined) cluster.expectedImageSha256 = image;
   call.portal.touch();

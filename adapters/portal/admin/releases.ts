@@ -20,16 +20,16 @@ const PutRelease = z.strictObject({
 export function putRelease(call: Call): Answer {
   const version = call.names[0] ?? "";
   if (!ReleaseVersion.safeParse(version).success) {
-    return refuse(400, "bad_request", "the path names no release version");
+    return refuse(400, "invalid_request", "the path names no release version");
   }
   const body = readCall(call, PutRelease);
   if (!body.ok) return body.error;
   const { payload, raw, signed_by: signedBy, tampered, envelope } = body.value;
   if (payload === undefined && envelope === undefined) {
-    return refuse(400, "bad_request", "say a payload or an envelope");
+    return refuse(400, "invalid_request", "say a payload or an envelope");
   }
   const fault = raw || payload === undefined ? null : faultOf(payload as JsonValue, version);
-  if (fault !== null) return refuse(400, "bad_request", fault);
+  if (fault !== null) return refuse(400, "invalid_request", fault);
   const release: StoredRelease = {
     payload: (payload ?? null) as JsonValue,
     signedBy,
@@ -51,7 +51,7 @@ export function deleteRelease(call: Call): Answer {
 /** `PUT /admin/artifacts/{name}`: the body's bytes, as they are. */
 export function putArtifact(call: Call): Answer {
   const name = call.names[0] ?? "";
-  if (!ARTIFACT_NAME.test(name)) return refuse(400, "bad_request", "the path names no artifact");
+  if (!ARTIFACT_NAME.test(name)) return refuse(400, "invalid_request", "the path names no artifact");
   call.portal.store.saveArtifact(name, call.request.body);
   return json(200, { url: `${call.portal.origin()}/artifacts/${name}` });
 }

@@ -84,7 +84,7 @@ async function converse(connection: Deno.Conn, options: ListenOptions): Promise<
       const read = await readRequest(reader, options.maxBody, goOn);
       if (read.kind === "end") return;
       if (read.kind === "rubbish") {
-        const answer = refuse(400, "bad_request", read.message);
+        const answer = refuse(400, "invalid_request", read.message);
         return await writeAll(connection, encode(answer, options.now(), false, ""));
       }
       const reply = await options.handle(read.request);

@@ -8,32 +8,32 @@ const NOON = Date.parse("2026-03-01T12:00:00Z");
 
 /** Each: what is different in a signed sync, what the portal says. */
 const REFUSALS: readonly [string, Partial<Request>, number, string][] = [
-  ["no PBX-Protocol", { headers: { "PBX-Protocol": null } }, 400, "bad_request"],
-  ["PBX-Protocol that is no number", { headers: { "PBX-Protocol": "one" } }, 400, "bad_request"],
+  ["no PBX-Protocol", { headers: { "PBX-Protocol": null } }, 400, "invalid_request"],
+  ["PBX-Protocol that is no number", { headers: { "PBX-Protocol": "one" } }, 400, "invalid_request"],
   ["another protocol", { headers: { "PBX-Protocol": "2" } }, 426, "protocol_too_old"],
-  ["another User-Agent", { headers: { "User-Agent": "curl/8" } }, 400, "bad_request"],
-  ["another Content-Type", { headers: { "Content-Type": "text/plain" } }, 400, "bad_request"],
-  ["a packed body", { headers: { "Content-Encoding": "gzip" } }, 400, "bad_request"],
-  ["a query", { path: "/sync?a=1" }, 400, "bad_request"],
-  ["no agent", { headers: { "PBX-Agent": null } }, 400, "bad_request"],
-  ["an agent with a path for a name", { headers: { "PBX-Agent": "../x" } }, 400, "bad_request"],
+  ["another User-Agent", { headers: { "User-Agent": "curl/8" } }, 400, "invalid_request"],
+  ["another Content-Type", { headers: { "Content-Type": "text/plain" } }, 400, "invalid_request"],
+  ["a packed body", { headers: { "Content-Encoding": "gzip" } }, 400, "invalid_request"],
+  ["a query", { path: "/sync?a=1" }, 400, "invalid_request"],
+  ["no agent", { headers: { "PBX-Agent": null } }, 400, "invalid_request"],
+  ["an agent with a path for a name", { headers: { "PBX-Agent": "../x" } }, 400, "invalid_request"],
   ["an unknown agent", { headers: { "PBX-Agent": "agent-0" } }, 401, "revoked"],
   ["a built-in name for an agent", { headers: { "PBX-Agent": "constructor" } }, 401, "revoked"],
-  ["no timestamp", { headers: { "PBX-Timestamp": null } }, 400, "bad_request"],
-  ["a timestamp with a fraction", { headers: { "PBX-Timestamp": "1.5" } }, 400, "bad_request"],
-  ["a timestamp with a sign", { headers: { "PBX-Timestamp": "+1" } }, 400, "bad_request"],
-  ["a timestamp with zeros before", { headers: { "PBX-Timestamp": "01" } }, 400, "bad_request"],
+  ["no timestamp", { headers: { "PBX-Timestamp": null } }, 400, "invalid_request"],
+  ["a timestamp with a fraction", { headers: { "PBX-Timestamp": "1.5" } }, 400, "invalid_request"],
+  ["a timestamp with a sign", { headers: { "PBX-Timestamp": "+1" } }, 400, "invalid_request"],
+  ["a timestamp with zeros before", { headers: { "PBX-Timestamp": "01" } }, 400, "invalid_request"],
   ["a clock 61 s behind", { at: NOON - 61_000 }, 409, "clock_skew"],
   ["a clock 61 s ahead", { at: NOON + 61_000 }, 409, "clock_skew"],
-  ["no signature", { headers: { "PBX-Signature": null } }, 400, "bad_request"],
-  ["a short signature", { headers: { "PBX-Signature": "AAAA" } }, 400, "bad_request"],
+  ["no signature", { headers: { "PBX-Signature": null } }, 400, "invalid_request"],
+  ["a short signature", { headers: { "PBX-Signature": "AAAA" } }, 400, "invalid_request"],
   [
     "a signature without padding",
     {
       headers: { "PBX-Signature": "A".repeat(86) },
     },
     400,
-    "bad_request",
+    "invalid_request",
   ],
   [
     "a signature of nothing",
@@ -125,7 +125,7 @@ Deno.test("authenticate: remembers a signature whose request was refused", () =>
   inWorld(async (world) => {
     const agent = await world.enroll();
     const request = { path: "/sync", body: syncBody({ extra: 1 }), agent, at: NOON };
-    assertRefused(await world.client.send(request), 400, "bad_request", "extra");
+    assertRefused(await world.client.send(request), 400, "invalid_request", "extra");
     assertRefused(await world.client.send(request), 400, "replayed");
   }));
 
@@ -179,7 +179,7 @@ Deno.test("serve: another base is the only one", () =>
     assert.match(world.running.url, /\/x\/y\/agent\/v1$/);
     assert.equal((await world.sync(agent)).status, 200);
     const answer = await world.client.send({ path: "//agent/v1/sync", body: syncBody() });
-    assertRefused(answer, 400, "bad_request", "pbx-protocol");
+    assertRefused(answer, 400, "invalid_request", "pbx-protocol");
   }, { base: "/x/y/agent/v1" }));
 
 Deno.test("serve: speaks TLS with a certificate of its own", () =>

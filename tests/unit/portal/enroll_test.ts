@@ -45,27 +45,27 @@ const REFUSALS: readonly [string, JsonObject, number, string][] = [
   ["another cluster", { cluster_id: "other" }, 401, "invalid_token"],
   ["another node", { node_name: "demo-2" }, 401, "invalid_token"],
   ["another server", { server_id: "4711002" }, 401, "server_mismatch"],
-  ["another version than in User-Agent", { agent_version: "0.2.0" }, 400, "bad_request"],
-  ["an unknown field", { extra: 1 }, 400, "bad_request"],
+  ["another version than in User-Agent", { agent_version: "0.2.0" }, 400, "invalid_request"],
+  ["an unknown field", { extra: 1 }, 400, "invalid_request"],
   [
     "an unknown field further in",
     {
       public_keys: { ...keysOf(1).public, extra: "" },
     },
     400,
-    "bad_request",
+    "invalid_request",
   ],
-  ["another protocol", { protocol: 2 }, 400, "bad_request"],
-  ["another architecture", { arch: "x86_64" }, 400, "bad_request"],
-  ["a hash in upper case", { boot_image_sha256: "B".repeat(64) }, 400, "bad_request"],
-  ["a short key", { public_keys: { ...keysOf(1).public, signing: "AAAA" } }, 400, "bad_request"],
+  ["another protocol", { protocol: 2 }, 400, "invalid_request"],
+  ["another architecture", { arch: "x86_64" }, 400, "invalid_request"],
+  ["a hash in upper case", { boot_image_sha256: "B".repeat(64) }, 400, "invalid_request"],
+  ["a short key", { public_keys: { ...keysOf(1).public, signing: "AAAA" } }, 400, "invalid_request"],
   [
     "a key without padding",
     {
       public_keys: { ...keysOf(1).public, sealing: keysOf(1).public.sealing.replace("=", "") },
     },
     400,
-    "bad_request",
+    "invalid_request",
   ],
   [
     "one key for both",
@@ -73,7 +73,7 @@ const REFUSALS: readonly [string, JsonObject, number, string][] = [
       public_keys: { signing: keysOf(1).public.signing, sealing: keysOf(1).public.signing },
     },
     400,
-    "bad_request",
+    "invalid_request",
   ],
   [
     "a key of zeros",
@@ -81,7 +81,7 @@ const REFUSALS: readonly [string, JsonObject, number, string][] = [
       public_keys: { ...keysOf(1).public, sealing: btoa("\0".repeat(32)) },
     },
     400,
-    "bad_request",
+    "invalid_request",
   ],
 ];
 
@@ -141,7 +141,7 @@ Deno.test("enroll: a node has one agent at a time, and a key one agent ever", ()
       world.client.send({ path: "/enroll", body: enrollBody(token, keysOf(number)) });
     assertRefused(await send(2), 409, "conflict");
     await world.admin("POST", `/admin/agents/${id}/revoke`);
-    assertRefused(await send(1), 400, "bad_request", "another agent");
+    assertRefused(await send(1), 400, "invalid_request", "another agent");
     assert.equal((await send(2)).status, 200);
   }));
 
@@ -150,7 +150,7 @@ Deno.test("enroll: takes no signature", () =>
     const body = enrollBody(world.token, keysOf(1));
     const agent = { id: "agent-1", keys: keysOf(1) };
     const answer = await world.client.send({ path: "/enroll", body, agent });
-    assertRefused(answer, 400, "bad_request", "not signed");
+    assertRefused(answer, 400, "invalid_request", "not signed");
   }));
 
 async function issue(world: World, purpose: JsonObject): Promise<string> {

@@ -88,7 +88,7 @@ for (const [what, events, result, words] of REFUSALS) {
     inWorld(async (world) => {
       const agent = await offered(world);
       assertAcked(await report(world, agent, [event(1), event(2)]), 2);
-      assertRefused(await report(world, agent, events, result), 400, "bad_request", words);
+      assertRefused(await report(world, agent, events, result), 400, "invalid_request", words);
       assertAcked(await report(world, agent, [event(1)]), 2);
       const { body } = await world.admin("GET", `${OPERATIONS}/op-1`);
       assert.deepEqual([body.events.length, body.result], [2, null]);
@@ -101,11 +101,11 @@ Deno.test("events: a refused request's numbers may stay away", () =>
     assertAcked(await report(world, agent, [event(1)]), 1);
     const bad = [event(2, { extra: 1 }), event(3)];
     for (let tries = 0; tries < 3; tries++) {
-      assertRefused(await report(world, agent, bad), 400, "bad_request");
+      assertRefused(await report(world, agent, bad), 400, "invalid_request");
     }
-    assertRefused(await report(world, agent, [event(6)]), 400, "bad_request", "2 is still missing");
+    assertRefused(await report(world, agent, [event(6)]), 400, "invalid_request", "2 is still missing");
     assertAcked(await report(world, agent, [event(7)]), 7);
-    assertRefused(await report(world, agent, [event(9)]), 400, "bad_request", "8 is still missing");
+    assertRefused(await report(world, agent, [event(9)]), 400, "invalid_request", "8 is still missing");
   }));
 
 Deno.test("events: a refusal that the admin ordered counts as one", () =>
@@ -125,8 +125,8 @@ Deno.test("events: a result keeps its content, or comes bare", () =>
     assertAcked(await report(world, agent, [event(1)], result), 1);
     for (const same of [result, bare]) assertAcked(await report(world, agent, [], same), 1);
     const changed = await report(world, agent, [], { ...bare, code: "other" });
-    assertRefused(changed, 400, "bad_request", "another content");
-    assertRefused(await report(world, agent, [event(2)]), 400, "bad_request", "after the result");
+    assertRefused(changed, 400, "invalid_request", "another content");
+    assertRefused(await report(world, agent, [event(2)]), 400, "invalid_request", "after the result");
     const { body } = await world.admin("GET", `${OPERATIONS}/op-1`);
     assert.deepEqual(body.result, result);
   }));

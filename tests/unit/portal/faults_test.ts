@@ -121,7 +121,7 @@ Deno.test("faults: refuses an action that it does not know", () =>
   inWorld(async (world) => {
     for (const action of [{ explode: true }, { cut: "sometimes" }, { headers: { "a b": "c" } }]) {
       const answer = await world.admin("POST", "/admin/faults", { action });
-      assertRefused(answer, 400, "bad_request", "action");
+      assertRefused(answer, 400, "invalid_request", "action");
     }
   }));
 

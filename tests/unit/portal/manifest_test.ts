@@ -57,7 +57,7 @@ Deno.test("manifest: an unknown release is a 404, a name that is none a 400", ()
   inWorld(async (world) => {
     assertRefused(await fetchManifest(world, "2.0.0"), 404, "unknown_release");
     assertRefused(await fetchManifest(world, "constructor"), 404, "unknown_release");
-    assertRefused(await fetchManifest(world, "..%2f"), 400, "bad_request");
+    assertRefused(await fetchManifest(world, "..%2f"), 400, "invalid_request");
     assert.equal((await world.admin("DELETE", "/admin/releases/1.0.0")).status, 200);
     assertRefused(await fetchManifest(world, "1.0.0"), 404, "unknown_release");
   }));
@@ -65,16 +65,16 @@ Deno.test("manifest: an unknown release is a 404, a name that is none a 400", ()
 Deno.test("manifest: is for agents only", () =>
   inWorld(async (world) => {
     const request = { method: "GET", path: "/releases/1.0.0/manifest" };
-    assertRefused(await world.client.send(request), 400, "bad_request", "PBX-Agent");
+    assertRefused(await world.client.send(request), 400, "invalid_request", "PBX-Agent");
   }));
 
 Deno.test("putRelease: refuses what is no release of that version, unless it is raw", () =>
   inWorld(async (world) => {
     const { payload } = (await world.admin("GET", "/admin/state")).body.releases["1.0.0"];
     const put = (body: JsonObject) => world.admin("PUT", "/admin/releases/1.1.0", body);
-    assertRefused(await put({ payload }), 400, "bad_request", "payload.version");
-    assertRefused(await put({ payload: { version: "1.1.0" } }), 400, "bad_request", "payload: ");
-    assertRefused(await put({}), 400, "bad_request", "payload or an envelope");
+    assertRefused(await put({ payload }), 400, "invalid_request", "payload.version");
+    assertRefused(await put({ payload: { version: "1.1.0" } }), 400, "invalid_request", "payload: ");
+    assertRefused(await put({}), 400, "invalid_request", "payload or an envelope");
     assert.equal((await put({ payload: { ...payload, version: "1.1.0" } })).status, 200);
     assert.equal((await put({ payload, raw: true })).status, 200);
     const { body } = await fetchManifest(world, "1.1.0");
@@ -112,7 +112,7 @@ Deno.test("artifact: wants to hear nothing of the protocol", () =>
         path: "//artifacts/file",
         ...request,
       });
-      assertRefused(answer, 400, "bad_request", "not below the base");
+      assertRefused(answer, 400, "invalid_request", "not below the base");
     }
     const { breaches } = (await world.admin("GET", "/admin/state")).body;
     assert.deepEqual(breaches.map((breach: { rule: string }) => breach.rule), [
@@ -131,5 +131,5 @@ Deno.test("artifact: names lead nowhere else", () =>
     const body = enrollBody(world.token, keysOf(1));
     const answer = await world.client.send({ path: "//artifacts/x", body, headers: PLAIN });
     assertRefused(answer, 405, "method_not_allowed");
-    assertRefused(await world.admin("PUT", "/admin/artifacts/.x", FILE), 400, "bad_request");
+    assertRefused(await world.admin("PUT", "/admin/artifacts/.x", FILE), 400, "invalid_request");
   }));

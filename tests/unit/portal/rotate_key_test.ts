@@ -58,9 +58,9 @@ const REFUSALS: readonly [string, (id: string) => JsonObject, string][] = [
   ["another sealing key than proven", () => ({
     public_keys: { ...NEW.public, sealing: NEWER.public.sealing },
   }), "invalid_proof"],
-  ["an unknown field", () => ({ extra: 1 }), "bad_request"],
-  ["no proof", () => ({ proof: null }), "bad_request"],
-  ["a short key", () => ({ public_keys: { ...NEW.public, sealing: "AAAA" } }), "bad_request"],
+  ["an unknown field", () => ({ extra: 1 }), "invalid_request"],
+  ["no proof", () => ({ proof: null }), "invalid_request"],
+  ["a short key", () => ({ public_keys: { ...NEW.public, sealing: "AAAA" } }), "invalid_request"],
 ];
 
 for (const [what, changes, code] of REFUSALS) {

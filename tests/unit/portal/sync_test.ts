@@ -88,7 +88,7 @@ Deno.test("putDesired: refuses what no agent could take, unless it is raw", () =
     const good = (await world.sync(agent)).body.desired;
     const desired = { ...good, secrets: { hcloud: { token: "in clear" } } };
     const answer = await world.admin("PUT", DESIRED, { desired });
-    assertRefused(answer, 400, "bad_request", "desired: secrets.hcloud.token");
+    assertRefused(answer, 400, "invalid_request", "desired: secrets.hcloud.token");
     assert.equal((await world.admin("PUT", DESIRED, { desired, raw: true })).status, 200);
     assert.equal((await world.sync(agent)).body.desired.secrets.hcloud.token, "in clear");
   }));
@@ -127,7 +127,7 @@ for (const [what, changes, words] of REFUSALS) {
   Deno.test(`sync: refuses ${what}`, () =>
     inWorld(async (world) => {
       const agent = await world.enroll();
-      assertRefused(await world.sync(agent, changes), 400, "bad_request", words);
+      assertRefused(await world.sync(agent, changes), 400, "invalid_request", words);
       assert.equal((await world.sync(agent)).status, 200);
     }));
 }
