@@ -4,11 +4,12 @@
  */
 import { parseArgs } from "node:util";
 import { createNodeClock } from "../adapters/node/clock.ts";
+import { createNodeLog } from "../adapters/node/log.ts";
 import { createNodeRandom } from "../adapters/node/random.ts";
 import { parseReleaseKeys } from "../adapters/portal/release_keys.ts";
 import { startPortal } from "../adapters/portal/server.ts";
 import { welcome } from "../adapters/portal/welcome.ts";
-import type { Log } from "../core/ports/log.ts";
+import { print } from "./print.ts";
 
 const USAGE = `usage: portal [options]
 
@@ -36,11 +37,11 @@ interface Options {
 async function main(args: string[]): Promise<number> {
   const options = readOptions(args);
   if (options === "help") {
-    print(Deno.stdout, USAGE);
+    print("stdout", USAGE);
     return 0;
   }
   if (typeof options === "string") {
-    print(Deno.stderr, `portal: ${options}\n\n${USAGE}`);
+    print("stderr", `portal: ${options}\n\n${USAGE}`);
     return 2;
   }
   const stateDir = options.state ?? await Deno.makeTempDir({ prefix: "pbx-portal-" });
@@ -53,7 +54,7 @@ async function main(args: string[]): Promise<number> {
 
 async function runUntilTold(options: Options, stateDir: string): Promise<number> {
   const clock = createNodeClock();
-  const log = createStderrLog(() => clock.now());
+  const log = createNodeLog({ stream: "stderr", json: true, now: () => clock.now() });
   const told = signalled();
   try {
     const running = await startPortal({
@@ -67,7 +68,7 @@ async function runUntilTold(options: Options, stateDir: string): Promise<number>
       log,
       releaseKeys: parseReleaseKeys(await Deno.readTextFile(RELEASE_KEYS)),
     });
-    print(Deno.stdout, `${JSON.stringify(welcome(running))}\n`);
+    print("stdout", `${JSON.stringify(welcome(running))}\n`);
     log.write("info", "portal_up", `for agents: ${running.url}; admin: ${running.adminUrl}`);
     await told.signal;
     await running.close();
@@ -128,20 +129,6 @@ function signalled(): { readonly signal: Promise<void>; stop(): void } {
       Deno.removeSignalListener("SIGINT", listener);
     },
   };
-}
-
-function createStderrLog(now: () => number): Log {
-  return {
-    write(level, event, message, fields) {
-      const time = new Date(now()).toISOString();
-      print(Deno.stderr, `${JSON.stringify({ ...fields, time, level, event, message })}\n`);
-    },
-  };
-}
-
-function print(stream: { writeSync(bytes: Uint8Array): number }, text: string): void {
-  let bytes = new TextEncoder().encode(text);
-  while (bytes.length > 0) bytes = bytes.subarray(stream.writeSync(bytes));
 }
 
 if (import.meta.main) Deno.exit(await main(Deno.args));
