@@ -9,7 +9,12 @@ const NOON = Date.parse("2026-03-01T12:00:00Z");
 /** Each: what is different in a signed sync, what the portal says. */
 const REFUSALS: readonly [string, Partial<Request>, number, string][] = [
   ["no PBX-Protocol", { headers: { "PBX-Protocol": null } }, 400, "invalid_request"],
-  ["PBX-Protocol that is no number", { headers: { "PBX-Protocol": "one" } }, 400, "invalid_request"],
+  [
+    "PBX-Protocol that is no number",
+    { headers: { "PBX-Protocol": "one" } },
+    400,
+    "invalid_request",
+  ],
   ["another protocol", { headers: { "PBX-Protocol": "2" } }, 426, "protocol_too_old"],
   ["another User-Agent", { headers: { "User-Agent": "curl/8" } }, 400, "invalid_request"],
   ["another Content-Type", { headers: { "Content-Type": "text/plain" } }, 400, "invalid_request"],

@@ -58,7 +58,12 @@ const REFUSALS: readonly [string, JsonObject, number, string][] = [
   ["another protocol", { protocol: 2 }, 400, "invalid_request"],
   ["another architecture", { arch: "x86_64" }, 400, "invalid_request"],
   ["a hash in upper case", { boot_image_sha256: "B".repeat(64) }, 400, "invalid_request"],
-  ["a short key", { public_keys: { ...keysOf(1).public, signing: "AAAA" } }, 400, "invalid_request"],
+  [
+    "a short key",
+    { public_keys: { ...keysOf(1).public, signing: "AAAA" } },
+    400,
+    "invalid_request",
+  ],
   [
     "a key without padding",
     {

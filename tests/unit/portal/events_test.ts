@@ -103,9 +103,19 @@ Deno.test("events: a refused request's numbers may stay away", () =>
     for (let tries = 0; tries < 3; tries++) {
       assertRefused(await report(world, agent, bad), 400, "invalid_request");
     }
-    assertRefused(await report(world, agent, [event(6)]), 400, "invalid_request", "2 is still missing");
+    assertRefused(
+      await report(world, agent, [event(6)]),
+      400,
+      "invalid_request",
+      "2 is still missing",
+    );
     assertAcked(await report(world, agent, [event(7)]), 7);
-    assertRefused(await report(world, agent, [event(9)]), 400, "invalid_request", "8 is still missing");
+    assertRefused(
+      await report(world, agent, [event(9)]),
+      400,
+      "invalid_request",
+      "8 is still missing",
+    );
   }));
 
 Deno.test("events: a refusal that the admin ordered counts as one", () =>
@@ -126,7 +136,12 @@ Deno.test("events: a result keeps its content, or comes bare", () =>
     for (const same of [result, bare]) assertAcked(await report(world, agent, [], same), 1);
     const changed = await report(world, agent, [], { ...bare, code: "other" });
     assertRefused(changed, 400, "invalid_request", "another content");
-    assertRefused(await report(world, agent, [event(2)]), 400, "invalid_request", "after the result");
+    assertRefused(
+      await report(world, agent, [event(2)]),
+      400,
+      "invalid_request",
+      "after the result",
+    );
     const { body } = await world.admin("GET", `${OPERATIONS}/op-1`);
     assert.deepEqual(body.result, result);
   }));
@@ -181,5 +196,15 @@ Deno.test("queueOperation: raw offers anything, an ID that is none included", ()
     assert.match(body.id, /^raw-/);
     assert.deepEqual((await world.sync(agent)).body.operation, raw);
     await world.admin("DELETE", `${OPERATIONS}/${body.id}`);
+    assert.equal((await world.sync(agent)).body.operation, null);
+  }));
+
+Deno.test("sync: offers an operation to its own cluster, whatever the nodes are called", () =>
+  inWorld(async (world) => {
+    const agent = await world.enroll();
+    const purpose = { cluster_id: "second", node_name: "demo-1", server_id: "4711001" };
+    await world.admin("POST", "/admin/tokens", purpose);
+    const path = "/admin/clusters/second/operations";
+    assert.equal((await world.admin("POST", path, { kind: "diag.collect" })).status, 200);
     assert.equal((await world.sync(agent)).body.operation, null);
   }));

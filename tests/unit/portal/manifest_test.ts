@@ -73,7 +73,12 @@ Deno.test("putRelease: refuses what is no release of that version, unless it is 
     const { payload } = (await world.admin("GET", "/admin/state")).body.releases["1.0.0"];
     const put = (body: JsonObject) => world.admin("PUT", "/admin/releases/1.1.0", body);
     assertRefused(await put({ payload }), 400, "invalid_request", "payload.version");
-    assertRefused(await put({ payload: { version: "1.1.0" } }), 400, "invalid_request", "payload: ");
+    assertRefused(
+      await put({ payload: { version: "1.1.0" } }),
+      400,
+      "invalid_request",
+      "payload: ",
+    );
     assertRefused(await put({}), 400, "invalid_request", "payload or an envelope");
     assert.equal((await put({ payload: { ...payload, version: "1.1.0" } })).status, 200);
     assert.equal((await put({ payload, raw: true })).status, 200);

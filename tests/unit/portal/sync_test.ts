@@ -54,6 +54,17 @@ Deno.test("sync: a tag follows the content, secrets included", () =>
     assert.equal(await put("token-one"), first);
   }));
 
+Deno.test("sync: nobody can tell a secret from a tag by trying", async () => {
+  const tags: string[] = [];
+  for (const _portal of [1, 2]) {
+    await inWorld(async (world) => {
+      const answer = await world.admin("PUT", DESIRED, { desired: { same: 1 }, raw: true });
+      tags.push(answer.body.desired_tag);
+    });
+  }
+  assert.notEqual(tags[0], tags[1]);
+});
+
 Deno.test("sync: sends nothing where the portal has no desired state", () =>
   inWorld(async (world) => {
     const agent = await world.enroll();
