@@ -51,7 +51,9 @@ export function deleteRelease(call: Call): Answer {
 /** `PUT /admin/artifacts/{name}`: the body's bytes, as they are. */
 export function putArtifact(call: Call): Answer {
   const name = call.names[0] ?? "";
-  if (!ARTIFACT_NAME.test(name)) return refuse(400, "invalid_request", "the path names no artifact");
+  if (!ARTIFACT_NAME.test(name)) {
+    return refuse(400, "invalid_request", "the path names no artifact");
+  }
   call.portal.store.saveArtifact(name, call.request.body);
   return json(200, { url: `${call.portal.origin()}/artifacts/${name}` });
 }
