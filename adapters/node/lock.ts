@@ -20,7 +20,7 @@ export async function takeLock(
   const opened = await openLockFile(real);
   if (!opened.ok) return opened;
   const { file, writable } = opened.value;
-  if (!await file.tryLock(true)) {
+  if (!await tryLock(file, true)) {
     file.close();
     return fail({ code: "held", pid: await readPid(real) });
   }
@@ -41,9 +41,25 @@ export async function lockHolder(
     return { held: false, pid: null };
   }
   // Shared, so that two who look do not take each other for the agent.
-  const free = await file.tryLock(false);
+  const free = await tryLock(file, false);
   file.close();
   return free ? { held: false, pid: null } : { held: true, pid: await readPid(real) };
+}
+
+/** How long a runtime without `tryLock` waits for a lock before it counts as held, milliseconds. */
+const LOCK_WAIT_MS = 1_000;
+
+/** Deno 2.6 can only wait for a lock, so there the waiting is cut short. */
+async function tryLock(file: Deno.FsFile, exclusive: boolean): Promise<boolean> {
+  const { tryLock } = file as { tryLock?: (exclusive: boolean) => Promise<boolean> };
+  if (tryLock !== undefined) return await tryLock.call(file, exclusive);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), LOCK_WAIT_MS);
+  });
+  const had = await Promise.race([file.lock(exclusive).then(() => true, () => false), late]);
+  clearTimeout(timer);
+  return had;
 }
 
 async function openLockFile(
