@@ -9,7 +9,7 @@ import { sendEvents } from "./send_events.ts";
 
 /** A cycle comes up to this part of its length sooner or later: 30 s give or take 5 s (protocol §4). */
 const SPREAD = 1 / 6;
-/** How often the first start of k3s looks whether it can go on, milliseconds. */
+/** How often the first start of k3s looks whether it can go on, milliseconds; no rarer than cycles are. */
 const FIRST_START_MS = 2_000;
 /** What is waited for is said at most this often, milliseconds. */
 const SAY_MS = 60_000;
@@ -30,7 +30,7 @@ interface Task {
 export async function serve(
   context: BoundContext,
   bootstrap: Bootstrap | null,
-  moved: (event: LifeEvent) => void,
+  moved: (event: LifeEvent) => Promise<void>,
 ): Promise<ServeEnd> {
   // In this order where two are due at once: what the first sync brings is there when k3s starts.
   const tasks = [
@@ -96,7 +96,7 @@ function cycleTask(context: BoundContext): Task {
 function firstStartTask(
   context: BoundContext,
   bootstrap: Bootstrap | null,
-  moved: (event: LifeEvent) => void,
+  moved: (event: LifeEvent) => Promise<void>,
 ): Task {
   const { clock, log } = context.ports;
   let due = clock.monotonic();
@@ -105,8 +105,8 @@ function firstStartTask(
     due: () => context.store.state.first_start === "done" ? null : due,
     async run() {
       const step = await advanceFirstStart(context, bootstrap);
-      if (context.store.state.first_start === "done") moved("k3s_started");
-      due = clock.monotonic() + (step.moved ? 0 : FIRST_START_MS);
+      if (context.store.state.first_start === "done") await moved("k3s_started");
+      due = clock.monotonic() + (step.moved ? 0 : Math.min(FIRST_START_MS, context.cycleMs));
       if (step.moved) return null;
       if (step.why !== said.why || clock.monotonic() - said.at >= SAY_MS) {
         said = { why: step.why, at: clock.monotonic() };

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { parseLog } from "./program.ts";
+import { inWorld } from "./world.ts";
+
+Deno.test("run: a second one on the same state directory refuses to start, and the first goes on", async () => {
+  await inWorld(async (world) => {
+    const first = await world.startSynced();
+    const second = await world.cli("run");
+    assert.equal(second.code, 75);
+    const [line, ...rest] = parseLog(second.stderr);
+    assert.deepEqual(rest, []);
+    assert.equal(line?.level, "error");
+    assert.equal(line?.event, "locked");
+    assert.match(line?.message ?? "", new RegExp(`another pbx-agent runs on .*${first.pid}`));
+
+    const status = JSON.parse((await world.cli("status")).stdout);
+    assert.deepEqual([status.running, status.pid], [true, first.pid]);
+    assert.deepEqual(await first.stop(), { code: 0, signal: null });
+  });
+});
+
+Deno.test("run: a kill -9 leaves no lock behind", async () => {
+  await inWorld(async (world) => {
+    const first = await world.startSynced();
+    first.kill("SIGKILL");
+    await first.ended();
+    const status = JSON.parse((await world.cli("status")).stdout);
+    assert.deepEqual([status.running, status.pid], [false, null]);
+    const second = await world.startSynced();
+    assert.deepEqual(await second.stop(), { code: 0, signal: null });
+  });
+});
+
+Deno.test("run: somebody who looks at its status in this very moment does not keep it from starting", async () => {
+  await inWorld(async (world) => {
+    const first = await world.startSynced();
+    await first.stop();
+    // What status holds for an instant, held for longer than an instant.
+    using file = await Deno.open(`${world.root}/var/lib/pbx-agent/lock`, { read: true });
+    await file.lock(false);
+    const second = world.start();
+    await new Promise((resolve) => setTimeout(resolve, 700));
+    await file.unlock();
+    await second.event("agent_started");
+    assert.deepEqual(await second.stop(), { code: 0, signal: null });
+  });
+});

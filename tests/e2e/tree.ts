@@ -1,0 +1,21 @@
+import { createHash } from "node:crypto";
+
+/** Every file below a folder with its mode, size, time of change and content, as one text to compare. */
+export async function treeOf(root: string): Promise<string> {
+  const lines: string[] = [];
+  async function walk(path: string): Promise<void> {
+    const stat = await Deno.lstat(root + path);
+    const mode = ((stat.mode ?? 0) & 0o7777).toString(8);
+    const time = stat.mtime?.getTime();
+    if (stat.isDirectory) {
+      lines.push(`${path}/ ${mode} ${time}`);
+      const names = [...Deno.readDirSync(root + path)].map(({ name }) => name).sort();
+      for (const name of names) await walk(`${path}/${name}`);
+    } else {
+      const hash = createHash("sha256").update(await Deno.readFile(root + path)).digest("hex");
+      lines.push(`${path} ${mode} ${time} ${hash}`);
+    }
+  }
+  await walk("");
+  return lines.join("\n");
+}
