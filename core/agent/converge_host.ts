@@ -69,7 +69,7 @@ async function restartIfDue(context: BoundContext): Promise<void> {
     pending: true,
     maintenance: context.store.state.desired?.state.maintenance ?? null,
     now: correctedNow(context),
-    operationRunning: null,
+    operationRunning: runningId(context.store.state),
   });
   if (!decision.restart) {
     await raiseCondition(context, "k3s_restart_pending", `${pending.reason}; ${decision.why}`);
@@ -97,4 +97,9 @@ async function restartIfDue(context: BoundContext): Promise<void> {
 
 function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && left.every((byte, index) => byte === right[index]);
+}
+
+/** The ID of the operation that runs; k3s is not restarted under it. */
+function runningId({ operation }: State): string | null {
+  return operation === null || operation.result !== undefined ? null : operation.id;
 }

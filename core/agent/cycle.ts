@@ -10,7 +10,7 @@ import { judgeSyncAnswer } from "./judge.ts";
 import { type Observation, type Observer, openObserver } from "./observe.ts";
 import { openReleases, type Releases } from "./releases.ts";
 import { buildReport } from "./report.ts";
-import { takeOffer } from "./send_events.ts";
+import { takeOffer } from "./take_offer.ts";
 import { clearTrouble, noteTrouble } from "./trouble.ts";
 
 /** What lives from cycle to cycle. */
@@ -48,10 +48,11 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
     : await sync(context, parts, observation);
   if (synced.end === "stop" || synced.end === "aborted") return synced.end;
 
-  await judgeOwnVersion(context);
+  // After a 426 the version that runs is the wrong one, whatever the desired state says.
+  if (synced.end === "accepted") await judgeOwnVersion(context);
   await convergeHost(context);
   await parts.cluster.converge(context, isLeader(context, observation));
-  if (synced.end === "accepted") await takeOffer(context, synced.operation);
+  if (synced.end === "accepted") await takeOffer(context, synced.operation, observation.apiUp);
   await judgeDisk(context);
   return synced.end;
 }

@@ -12,8 +12,9 @@ export async function dropToken({ ports, config, binding }: BoundContext): Promi
   const ours = config.clusterId === binding.cluster_id && config.nodeName === binding.node_name;
   if (config.enrollmentToken === undefined || !ours) return true;
   const read = await ports.disk.read(CONFIG_FILE);
-  if (!read.ok || read.value === null) return true;
-  const text = withoutToken(new TextDecoder().decode(read.value));
+  if (!read.ok) ports.log.write("error", "token_not_deleted", read.error.message);
+  if (!read.ok || read.value === null) return read.ok;
+  const text = withoutToken(new TextDecoder("utf-8", { ignoreBOM: true }).decode(read.value));
   if (text === null) return true;
   const written = await writeDocument(ports.disk, CONFIG_FILE, new TextEncoder().encode(text));
   if (written.ok) {

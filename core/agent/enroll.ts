@@ -211,6 +211,13 @@ function judgeEnrollAnswer(
   if (!answer.success) {
     return fail({ code: "malformed_answer", message: describeIssue(answer.error) });
   }
+  const known = identity.binding?.agent_id;
+  if (known !== undefined && answer.data.agent_id !== known) {
+    return fail({
+      code: "malformed_answer",
+      message: `the answer is for agent '${answer.data.agent_id}', and this one is '${known}'`,
+    });
+  }
   for (const name of ["cluster_id", "node_name"] as const) {
     if (answer.data[name] !== request[name]) {
       return fail({

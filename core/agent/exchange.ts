@@ -1,13 +1,13 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { JsonValue } from "../json.ts";
-import { meaningOf } from "../protocol/answer.ts";
+import { type Meaning, meaningOf } from "../protocol/answer.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
 import { MAX_REFUSALS, type Reaction, reactionTo } from "../protocol/reaction.ts";
 import { sign, signedBytes } from "../protocol/signing.ts";
 import type { ChannelName } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
-import { correctedNow, raiseCondition } from "./context.ts";
+import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
 
 /** Largest body in either direction, bytes decoded (protocol §1). */
 export const MAX_BODY = 262_144;
@@ -39,13 +39,11 @@ export type Outcome =
  * the caller, who may still find the answer malformed.
  */
 export async function exchange(context: BoundContext, request: SignedRequest): Promise<Outcome> {
-  const body = request.body === undefined
-    ? new Uint8Array()
-    : new TextEncoder().encode(JSON.stringify(request.body));
-  const key = `${request.method} ${request.path} ${bytesToHex(sha256(body))}`;
+  const body = bodyOf(request);
+  const key = keyOf(request, body);
   // A sync's body always differs, so its refusals are counted in a row instead.
   const memoryKey = request.channel === "sync" ? "sync" : key;
-  if (request.channel !== "sync" && context.requests.of(memoryKey).refused >= MAX_REFUSALS) {
+  if (request.channel !== "sync" && wasRefused(context, request)) {
     return await notSent(context, request.channel, REFUSED_BEFORE);
   }
   if (body.length > MAX_BODY) {
@@ -56,7 +54,7 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
   while (true) {
     const reply = await send(context, request, body, key);
     if (!reply.ok && reply.error.code === "aborted") return { do: "aborted" };
-    const meaning = meaningOf(reply, correctedNow(context));
+    const meaning = forNow(request, meaningOf(reply, correctedNow(context)));
     if (meaning.kind === "clock_skew") await learnOffset(context, meaning.portalTime);
     const { reaction, memory } = reactionTo(meaning, context.requests.of(memoryKey));
     context.requests.remember(memoryKey, memory);
@@ -71,6 +69,27 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
     await book(context, request.channel, reaction);
     return reaction;
   }
+}
+
+/** Whether the portal refused this request so often that it is not sent again before a restart. */
+export function wasRefused(context: BoundContext, request: SignedRequest): boolean {
+  return context.requests.of(keyOf(request, bodyOf(request))).refused >= MAX_REFUSALS;
+}
+
+function bodyOf({ body }: SignedRequest): Uint8Array {
+  return body === undefined ? new Uint8Array() : new TextEncoder().encode(JSON.stringify(body));
+}
+
+function keyOf({ method, path }: SignedRequest, body: Uint8Array): string {
+  return `${method} ${path} ${bytesToHex(sha256(body))}`;
+}
+
+/** A manifest that is not there (404) may still come: it is asked for in later cycles, however often. */
+function forNow(request: SignedRequest, meaning: Meaning): Meaning {
+  if (request.channel !== "manifests" || meaning.kind !== "rejected" || meaning.status !== 404) {
+    return meaning;
+  }
+  return { kind: "trouble", code: meaning.code || "http_404", message: meaning.message };
 }
 
 function send(context: BoundContext, request: SignedRequest, body: Uint8Array, key: string) {
@@ -113,9 +132,12 @@ async function learnOffset(context: BoundContext, portalTime: number): Promise<v
 /** Above this many milliseconds the offset is a condition (protocol §4). */
 const LARGE_OFFSET_MS = 10_000;
 
-/** Raises `clock_offset_large` where the portal's clock and the node's are too far apart. */
+/** Raises `clock_offset_large` while the portal's clock and the node's are too far apart. */
 export async function judgeOffset(context: BoundContext, offsetMs: number): Promise<void> {
-  if (Math.abs(offsetMs) <= LARGE_OFFSET_MS) return;
+  if (Math.abs(offsetMs) <= LARGE_OFFSET_MS) {
+    await clearConditions(context, "clock_offset_large");
+    return;
+  }
   await raiseCondition(
     context,
     "clock_offset_large",

@@ -1,6 +1,7 @@
 import type { Bootstrap } from "../state/bootstrap.ts";
+import type { Config } from "../state/config.ts";
 import type { Found } from "../state/durable.ts";
-import type { Identity } from "../state/identity.ts";
+import type { Binding, Identity } from "../state/identity.ts";
 import type { Stage, State } from "../state/state.ts";
 
 /** What moves it on. */
@@ -53,19 +54,27 @@ export interface Files {
   readonly bootstrap: Found<Bootstrap>;
   readonly stateFile: Found<State>["kind"];
   readonly state: State;
-  /** The configuration still has the enrollment token. */
-  readonly hasToken: boolean;
+  /** Null where it is not readable. */
+  readonly config: Config | null;
 }
 
 /** What the files say. */
-export function evidenceOf({ identity, bootstrap, stateFile, state, hasToken }: Files): Evidence {
+export function evidenceOf({ identity, bootstrap, stateFile, state, config }: Files): Evidence {
+  const binding = identity.kind === "loaded" ? identity.value.binding : null;
   return {
     identity: identityEvidence(identity, bootstrap),
     laterFile: bootstrap.kind !== "absent" || stateFile !== "absent",
     revoked: state.revoked,
     k3sStarted: state.first_start === "done",
-    answerLost: bootstrap.kind !== "loaded" && state.first_start === "configure" && hasToken,
+    answerLost: bootstrap.kind !== "loaded" && state.first_start === "configure" &&
+      config?.enrollmentToken !== undefined && isFor(config, binding),
   };
+}
+
+/** Whether the configuration is this agent's: the token of another node would bind it anew. */
+function isFor(config: Config, binding: Binding | null): boolean {
+  return binding === null ||
+    config.clusterId === binding.cluster_id && config.nodeName === binding.node_name;
 }
 
 /** An answer that was stored before its ID reached identity.json binds all the same. */
@@ -97,8 +106,8 @@ export function stageAtStart(evidence: Evidence): Stage {
     case "keys_only":
       return "enrolling";
     case "bound":
-      if (evidence.answerLost) return "enrolling";
       if (evidence.revoked) return "revoked";
+      if (evidence.answerLost) return "enrolling";
       return evidence.k3sStarted ? "syncing" : "starting_k3s";
   }
 }

@@ -56,6 +56,13 @@ export function buildReport(parts: ReportParts): SyncRequest {
       : { k3s_restart: false },
     addons: [...parts.addons],
     conditions: [...state.conditions],
-    operation: null,
+    operation: runningOperation(state),
   };
+}
+
+/** The operation that runs, and its step; null where only a report of one is left to send. */
+function runningOperation({ operation }: State): SyncRequest["operation"] {
+  if (operation === null || operation.result !== undefined) return null;
+  const { id, kind, step } = operation;
+  return { id, kind, step: step ?? "" };
 }

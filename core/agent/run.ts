@@ -17,6 +17,7 @@ import { openRequestMemory } from "./request_memory.ts";
 import { knock } from "./knock.ts";
 import { serve } from "./serve.ts";
 import { type Beginning, readBeginning } from "./start.ts";
+import { noteTrouble } from "./trouble.ts";
 
 /** What the agent is started with. */
 export interface Setup {
@@ -46,8 +47,7 @@ export async function runAgent(setup: Setup): Promise<RunEnd> {
   const watched = watchDisk(setup.ports.disk);
   const ports: Ports = { ...setup.ports, disk: watched.disk };
   const startedAt = new Date(ports.clock.now()).toISOString();
-  const hasToken = setup.config.enrollmentToken !== undefined;
-  const beginning = await readBeginning(ports.disk, ports.log, hasToken, startedAt);
+  const beginning = await readBeginning(ports.disk, ports.log, setup.config, startedAt);
   if (!beginning.ok) return { kind: "unusable", message: beginning.error };
 
   const context = openContext({ ...setup, ports }, beginning.value, watched.trouble);
@@ -81,55 +81,60 @@ async function live(context: Context, beginning: Beginning): Promise<void> {
   let { identity, bootstrap } = beginning;
   log.write("info", "stage", `the agent starts as ${stage}`, { stage });
 
-  const move = (event: LifeEvent) => {
+  const move = async (event: LifeEvent) => {
     const to = next(stage, event);
     log.write("info", "stage", `${stage} is over by ${event}: now ${to}`, {
       from: stage,
       stage: to,
     });
     stage = to;
+    await noteStage(context, stage);
   };
 
-  await noteStage(context, stage);
+  // No file may come before identity.json: beside one, its absence means that it was lost.
+  if (stage !== "unenrolled") await noteStage(context, stage);
   while (!context.stop.aborted) {
     switch (stage) {
       case "unenrolled": {
         const created = await createKeys(context);
         if (created === null) break;
         identity = created;
-        move("keys_stored");
+        await move("keys_stored");
         break;
       }
       case "enrolling": {
         const enrollment = await enroll(context, present(identity));
         if (enrollment.kind === "aborted") return;
         if (enrollment.kind === "refused") {
-          move("enrollment_refused");
+          await move("enrollment_refused");
           break;
         }
         identity = enrollment.identity;
         const stored = await loadBootstrap(context.ports.disk);
         bootstrap = stored.ok && stored.value.kind === "loaded" ? stored.value.value : null;
-        move("enrolled");
+        await move("enrolled");
         break;
       }
       case "starting_k3s":
       case "syncing": {
         if (stage === "starting_k3s" && context.store.state.first_start === "done") {
-          move("k3s_started");
+          await move("k3s_started");
         }
         const end = await serve(await settle(context, present(identity)), bootstrap, move);
         if (end === "aborted") return;
-        await context.store.keep((state) => ({ ...state, revoked: true }));
-        move("identity_revoked");
+        await noteRevoked(context);
+        await move("identity_revoked");
         await idle(context);
         return;
       }
       case "revoked":
         if (await knock(await settle(context, present(identity)))) {
-          move("identity_accepted");
+          await move("identity_accepted");
           break;
         }
+        if (context.stop.aborted) return;
+        // A 200 that a 401 followed has cleared it.
+        await context.store.keep((state) => ({ ...state, revoked: true }));
         log.write("error", "idle", "this identity is revoked: the cluster is left as it is");
         await idle(context);
         return;
@@ -146,6 +151,13 @@ async function noteStage({ store }: Context, stage: Stage): Promise<void> {
   await store.keep((state) => ({ ...state, stage }));
 }
 
+/** What a sync, a manifest or events were refused with says the same: the identity counts no more. */
+async function noteRevoked(context: Context): Promise<void> {
+  await context.store.keep((state) => ({ ...state, revoked: true }));
+  if (context.store.state.trouble?.code === "revoked") return;
+  await noteTrouble(context, "revoked", "the portal refuses this identity");
+}
+
 /** The identity that the stage is certain to have. */
 function present(identity: Identity | null): Identity {
   if (identity === null) throw new Error("this stage has keys");
@@ -160,7 +172,6 @@ async function createKeys(context: Context): Promise<Identity | null> {
   const saved = await saveIdentity(disk, identity);
   if (saved.ok) {
     log.write("info", "keys_created", "made and stored an Ed25519 and an X25519 key");
-    await context.store.flush();
     return identity;
   }
   log.write("error", "keys_not_stored", saved.error.message);
@@ -176,6 +187,7 @@ async function settle(context: Context, identity: Identity): Promise<BoundContex
   const { config } = context;
   const { binding } = identity;
   if (binding === null) throw new Error("an agent without an ID cannot go on");
+  await clearConditions(context, "identity_unreadable");
   if (config.clusterId === binding.cluster_id && config.nodeName === binding.node_name) {
     await clearConditions(context, "already_bound");
     return bind(context, identity, binding, config.portal);

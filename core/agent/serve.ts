@@ -1,3 +1,4 @@
+import { isOwed } from "../operations/outbox.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
 import type { BoundContext } from "./context.ts";
 import { cycle, openCycleParts } from "./cycle.ts";
@@ -5,7 +6,9 @@ import { dropToken } from "./drop_token.ts";
 import { advanceFirstStart } from "./first_start.ts";
 import type { LifeEvent } from "./life.ts";
 import { noteBoot } from "./note_boot.ts";
+import { operate } from "./operate.ts";
 import { sendEvents } from "./send_events.ts";
+import { openWaker, type Waker } from "./waker.ts";
 
 /** A cycle comes up to this part of its length sooner or later: 30 s give or take 5 s (protocol §4). */
 const SPREAD = 1 / 6;
@@ -32,12 +35,14 @@ export async function serve(
   bootstrap: Bootstrap | null,
   moved: (event: LifeEvent) => Promise<void>,
 ): Promise<ServeEnd> {
+  const waker = openWaker(context.stop);
   // In this order where two are due at once: what the first sync brings is there when k3s starts.
   const tasks = [
     tokenTask(context),
     cycleTask(context),
     firstStartTask(context, bootstrap, moved),
     eventsTask(context),
+    operationTask(context, bootstrap, waker),
   ];
   const { clock } = context.ports;
   await noteBoot(context);
@@ -53,7 +58,7 @@ export async function serve(
     }
     if (nextTask === null) break;
     if (nextDue > clock.monotonic()) {
-      await clock.sleep(nextDue - clock.monotonic(), context.stop);
+      await clock.sleep(nextDue - clock.monotonic(), waker.signal());
       continue;
     }
     const end = await nextTask.run();
@@ -120,14 +125,39 @@ function firstStartTask(
 function eventsTask(context: BoundContext): Task {
   const { clock } = context.ports;
   return {
-    due: () =>
-      context.store.state.operation === null
-        ? null
-        : clock.monotonic() + context.channels.waitMs("events"),
+    due() {
+      const { operation } = context.store.state;
+      return operation !== null && isOwed(operation)
+        ? clock.monotonic() + context.channels.waitMs("events")
+        : null;
+    },
     async run() {
       const end = await sendEvents(context);
       if (end === "stop") return "revoked";
       return end === "aborted" ? "aborted" : null;
+    },
+  };
+}
+
+/** An operation runs beside the other tasks, which go on: a restore takes minutes. */
+function operationTask(context: BoundContext, bootstrap: Bootstrap | null, waker: Waker): Task {
+  const { clock, log } = context.ports;
+  let running = false;
+  return {
+    due() {
+      const { operation } = context.store.state;
+      const waits = operation !== null && operation.result === undefined && !running;
+      return waits ? clock.monotonic() : null;
+    },
+    run() {
+      running = true;
+      void operate(context, bootstrap, waker.wake)
+        .catch((cause) => log.write("error", "operation_fault", String(cause)))
+        .finally(() => {
+          running = false;
+          waker.wake();
+        });
+      return Promise.resolve(null);
     },
   };
 }

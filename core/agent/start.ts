@@ -2,6 +2,7 @@ import type { Disk, DiskError } from "../ports/disk.ts";
 import type { Log } from "../ports/log.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { type Bootstrap, loadBootstrap } from "../state/bootstrap.ts";
+import type { Config } from "../state/config.ts";
 import { raise } from "../state/conditions.ts";
 import type { Found } from "../state/durable.ts";
 import { type Identity, loadIdentity, saveIdentity } from "../state/identity.ts";
@@ -27,7 +28,7 @@ export interface Beginning {
 export async function readBeginning(
   disk: Disk,
   log: Log,
-  hasToken: boolean,
+  config: Config,
   now: string,
 ): Promise<Result<Beginning, string>> {
   const identityFile = await loadIdentity(disk);
@@ -68,7 +69,7 @@ export async function readBeginning(
     bootstrap: bootstrapFile.value,
     stateFile: stateFile.value.kind,
     state,
-    hasToken,
+    config,
   }));
   return ok({ stage, identity, bootstrap, state, saved });
 }

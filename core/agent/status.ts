@@ -60,7 +60,7 @@ export async function readStatus(realDisk: Disk): Promise<Status> {
     bootstrap: bootstrapFile,
     stateFile: stateFile.kind,
     state,
-    hasToken,
+    config,
   }));
   const { desired, operation } = state;
   const pending = await readPendingRestart(disk, state);

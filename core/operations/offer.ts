@@ -1,7 +1,11 @@
-import { isOperationId } from "../protocol/identifiers.ts";
-import type { Operation } from "../protocol/operation.ts";
-import type { OperationResult } from "../protocol/operation.ts";
-import type { Report, State } from "../state/state.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
+import { isOperationId, Rfc3339 } from "../protocol/identifiers.ts";
+import type { Operation, OperationResult } from "../protocol/operation.ts";
+import { describeIssue } from "../protocol/schema_error.ts";
+import type { Journal } from "../state/journal.ts";
+import type { State } from "../state/state.ts";
+import type { AnyDefinition } from "./definition.ts";
+import { answered, begun } from "./journal.ts";
 
 /** What becomes of an operation that the portal offers. */
 export type Verdict =
@@ -9,28 +13,80 @@ export type Verdict =
   | { readonly kind: "invalid_id" }
   /** It is the one under way, or another is not done yet: nothing to do now. */
   | { readonly kind: "ignore" }
-  /** Its report goes to the portal: it was refused, or it ended before and its result is sent again. */
-  | { readonly kind: "report"; readonly report: Report };
+  /** It is taken in hand: it runs, or where the journal has a result already, that is reported. */
+  | { readonly kind: "take"; readonly journal: Journal };
+
+/** What the refusals depend on beside the operation itself. */
+export interface OfferFacts {
+  readonly apiUp: boolean;
+  /** Milliseconds since the epoch, corrected clock. */
+  readonly now: number;
+}
 
 /**
  * Judges an offered operation (protocol §5). At most one at a time: another one waits until the report of
- * the one before is acknowledged or given up. An ID that finished within 30 days is not run again.
+ * the one before is acknowledged or given up. An ID that finished within 30 days is not run again: its
+ * result is sent again.
  */
-export function judgeOffer(operation: Operation, state: State): Verdict {
+export function judgeOffer(
+  operation: Operation,
+  state: State,
+  definition: AnyDefinition | null,
+  facts: OfferFacts,
+): Verdict {
   if (!isOperationId(operation.id)) return { kind: "invalid_id" };
   if (state.operation !== null) return { kind: "ignore" };
-  const finished = Object.hasOwn(state.finished, operation.id)
-    ? state.finished[operation.id]
-    : undefined;
-  if (finished !== undefined) return report(operation.id, finished.kind, finished.result);
-  return report(operation.id, operation.kind.slice(0, 64), {
-    state: "unsupported",
-    message: `not implemented: this version of the agent runs no operations ('${
-      operation.kind.slice(0, 64)
-    }')`,
-  });
+  const at = new Date(facts.now).toISOString();
+  const { id } = operation;
+  const kind = operation.kind.slice(0, MAX_KIND);
+  const finished = Object.hasOwn(state.finished, id) ? state.finished[id] : undefined;
+  if (finished !== undefined) {
+    return { kind: "take", journal: answered({ id, kind: finished.kind }, finished.result, at) };
+  }
+  const refusal = refusalOf(operation, definition, facts);
+  if (refusal !== null) return { kind: "take", journal: answered({ id, kind }, refusal, at) };
+  return { kind: "take", journal: begun({ id, kind, params: operation.params as JsonObject }, at) };
 }
 
-function report(id: string, kind: string, result: OperationResult): Verdict {
-  return { kind: "report", report: { id, kind, step: null, events: [], seq: 0, result } };
+/** Longest kind that is kept; ours are far shorter. */
+const MAX_KIND = 64;
+
+/** The first reason that applies, in the order of protocol §5; null where nothing is against it. */
+function refusalOf(
+  operation: Operation,
+  definition: AnyDefinition | null,
+  { apiUp, now }: OfferFacts,
+): OperationResult | null {
+  if (definition === null) {
+    const kind = JSON.stringify(operation.kind.slice(0, MAX_KIND));
+    return { state: "unsupported", message: `this agent has no operation ${kind}` };
+  }
+  const expires = operation.expires_at;
+  const expiry = expires !== undefined && Rfc3339.safeParse(expires).success
+    ? Date.parse(expires)
+    : null;
+  if (expiry !== null && expiry <= now) return refused("expired", `expired at ${expires}`);
+  if (definition.needsApi && !apiUp) {
+    return refused("api_down", "the Kubernetes API of this node does not answer");
+  }
+  if (definition.needsConsent === true && !hasConsent(operation.params)) {
+    return refused("consent_missing", "params.consent must say who consented (by) and when (at)");
+  }
+  if (expires !== undefined && expiry === null) {
+    return refused("invalid_params", "expires_at is no RFC 3339 time");
+  }
+  const params = definition.params.safeParse(operation.params);
+  if (!params.success) {
+    return refused("invalid_params", describeIssue(params.error, ["params"]));
+  }
+  return null;
+}
+
+/** Whether there is a consent at all; a malformed one is a wrong parameter. */
+function hasConsent(params: unknown): boolean {
+  return isJsonObject(params) && params["consent"] !== undefined && params["consent"] !== null;
+}
+
+function refused(code: string, message: string): OperationResult {
+  return { state: "refused", code, message };
 }

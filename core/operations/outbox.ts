@@ -1,51 +1,97 @@
-import type { EventsRequest } from "../protocol/operation.ts";
-import type { Finished, Report, State } from "../state/state.ts";
+import type { EventsRequest, OperationResult } from "../protocol/operation.ts";
+import type { Finished, Journal } from "../state/journal.ts";
+import type { State } from "../state/state.ts";
 
 /** Results are kept this long, so that an ID offered again is answered and not run (protocol §5). */
 const KEPT_MS = 30 * 24 * 3_600_000;
+/** More results than a month of work leaves; a bound, so that no portal can make the file grow. */
+const MAX_KEPT = 500;
+/** Events in one request, so that any number of them fits the body's limit in time. */
+const MAX_EVENTS = 100;
+/** What a result may take of a request's body, bytes; its log is shortened from the oldest line. */
+const MAX_RESULT_BYTES = 150_000;
 
-/** The state with `report` under way and its result kept. `now`: milliseconds, corrected clock. */
-export function stage(state: State, report: Report, now: number): State {
-  const finished = report.result === undefined
-    ? state.finished
-    : withFinished(state.finished, report, now);
-  return { ...state, operation: report, finished };
+/** The state with `journal` under way, and its result kept where it has one. */
+export function withJournal(state: State, journal: Journal, now: number): State {
+  const before = state.operation?.id === journal.id ? state.operation.result : undefined;
+  if (journal.result === undefined || before !== undefined) return { ...state, operation: journal };
+  return { ...state, operation: journal, finished: withFinished(state.finished, journal, now) };
 }
 
-/** The next body to send for a report. */
-export function eventsRequest(report: Report): EventsRequest {
-  const { result } = report;
-  if (report.result_alone === true && result !== undefined) {
+/** The next body to send for a journal; null where nothing is owed now. */
+export function eventsRequest(journal: Journal): EventsRequest | null {
+  const { result } = journal;
+  if (journal.result_alone === true && result !== undefined) {
     const { log_tail: _log, output: _output, ...alone } = result;
     return { events: [], result: alone };
   }
-  return { events: report.events, ...(result === undefined ? {} : { result }) };
+  const events = journal.events.slice(0, MAX_EVENTS);
+  const last = events.length === journal.events.length;
+  if (result === undefined || !last) return events.length === 0 ? null : { events };
+  return { events, result: shortened(result) };
 }
 
-/** The report after the portal took events up to `acked`; null when nothing is left to say. */
-export function acknowledged(report: Report, acked: number): Report | null {
-  if (report.result !== undefined) return null;
-  return { ...report, events: report.events.filter((event) => event.seq > acked) };
+/** Whether the portal has still to hear of something. */
+export function isOwed(journal: Journal): boolean {
+  return journal.result !== undefined || journal.events.length > 0;
+}
+
+/** The journal after the portal answered to `sent`; null when nothing is left to say. */
+export function acknowledged(
+  journal: Journal,
+  sent: EventsRequest,
+  acked: number,
+): Journal | null {
+  if (sent.result !== undefined) return null;
+  return { ...journal, events: journal.events.filter((event) => event.seq > acked) };
 }
 
 /**
- * The report after the portal refused a request for the third time (protocol §5): its events are
- * discarded and the result goes alone; refused again, it is given up (null) but kept in the state.
+ * The journal after the portal refused `sent` for the third time (protocol §5): its events are discarded
+ * and a result goes alone; refused again, it is given up (null) but kept in the state.
  */
-export function refusedForGood(report: Report): Report | null {
-  if (report.result === undefined) return { ...report, events: [] };
-  return report.result_alone === true ? null : { ...report, events: [], result_alone: true };
+export function refusedForGood(journal: Journal, sent: EventsRequest): Journal | null {
+  if (journal.result_alone === true) return null;
+  const discarded = new Set(sent.events.map((event) => event.seq));
+  const events = journal.events.filter((event) => !discarded.has(event.seq));
+  if (sent.result === undefined) return { ...journal, events };
+  return { ...journal, events, result_alone: true };
+}
+
+/** A result whose log fits: the oldest lines go first, and the log says that it was cut. */
+function shortened(result: OperationResult): OperationResult {
+  const { log_tail: log } = result;
+  if (log === undefined) return result;
+  const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length;
+  let room = MAX_RESULT_BYTES - bytes({ ...result, log_tail: [] });
+  let first = log.length;
+  while (first > 0) {
+    room -= bytes(log[first - 1]) + 1;
+    if (room < 0) break;
+    first--;
+  }
+  if (first === 0) return result;
+  const said = `(${first} older lines do not fit)`;
+  return { ...result, log_tail: [said, ...log.slice(first + 1)] };
 }
 
 function withFinished(
   finished: Readonly<Record<string, Finished>>,
-  report: Report,
+  journal: Journal,
   now: number,
 ): Record<string, Finished> {
-  const kept = Object.entries(finished).filter(([, { at }]) => now - Date.parse(at) < KEPT_MS);
-  if (report.result === undefined || Object.hasOwn(finished, report.id)) {
+  const kept = Object.entries(finished)
+    .filter(([, { at }]) => now - Date.parse(at) < KEPT_MS)
+    .slice(-MAX_KEPT + 1);
+  if (journal.result === undefined || Object.hasOwn(finished, journal.id)) {
     return Object.fromEntries(kept);
   }
-  const entry = { kind: report.kind, at: new Date(now).toISOString(), result: report.result };
-  return Object.fromEntries([...kept, [report.id, entry]]);
+  const entry: Finished = {
+    kind: journal.kind,
+    begun_at: journal.begun_at,
+    at: new Date(now).toISOString(),
+    steps: journal.steps,
+    result: journal.result,
+  };
+  return Object.fromEntries([...kept, [journal.id, entry]]);
 }

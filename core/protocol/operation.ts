@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { Rfc3339 } from "./identifiers.ts";
+import { JsonMap } from "./json_value.ts";
 
 /**
  * An operation as offered in a sync answer (protocol §5). `id` and `expires_at` are judged by the engine
@@ -8,7 +9,7 @@ import { Rfc3339 } from "./identifiers.ts";
 export const Operation = z.object({
   id: z.string(),
   kind: z.string(),
-  params: z.record(z.string(), z.json()),
+  params: JsonMap,
   expires_at: z.string().optional(),
 });
 export type Operation = z.infer<typeof Operation>;
@@ -35,7 +36,7 @@ export const OperationResult = z.object({
   code: z.string().optional(),
   message: z.string().optional(),
   log_tail: z.array(z.string()).max(200).optional(),
-  output: z.record(z.string(), z.json()).optional(),
+  output: JsonMap.optional(),
 });
 export type OperationResult = z.infer<typeof OperationResult>;
 

@@ -73,8 +73,8 @@ export function reactionTo(
         memory: { ...memory, skewed: true, replayed: false },
       };
     case "replayed":
-      return memory.replayed
-        ? refused("replayed", "the portal has seen this signature before, twice in a row", memory)
+      return memory.replayed || memory.refused + 1 >= MAX_REFUSALS
+        ? refused("replayed", "the portal says again that it has seen this signature", memory)
         : {
           reaction: { do: "sign_again" },
           memory: { ...memory, skewed: false, replayed: true, refused: memory.refused + 1 },

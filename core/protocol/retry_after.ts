@@ -1,7 +1,11 @@
 const SHORTEST_MS = 1_000;
 const LONGEST_MS = 3_600_000;
-/** IMF-fixdate and the two obsolete forms all begin with a day's name (RFC 9110 §5.6.7). */
-const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
+/** The three forms of a date in HTTP: IMF-fixdate, RFC 850's and asctime's (RFC 9110 §5.6.7). */
+const HTTP_DATES = [
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-9]{2} [A-Z][a-z]{2} [0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$/,
+  /^[MTWFS][a-z]{2,5}day, [0-9]{2}-[A-Z][a-z]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} GMT$/,
+  /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) [A-Z][a-z]{2} [ 0-9][0-9] [0-9]{2}:[0-9]{2}:[0-9]{2} [0-9]{4}$/,
+];
 
 /**
  * The wait that a 429 asks for, in milliseconds, held to 1 s to 1 h; null where `Retry-After` is absent,
@@ -21,9 +25,11 @@ export function retryAfterMs(
 }
 
 function httpDate(text: string): number | null {
-  if (!HTTP_DATE.test(text)) return null;
+  const value = text.trim();
+  // Date.parse alone takes far more than dates of HTTP.
+  if (!HTTP_DATES.some((form) => form.test(value))) return null;
   // asctime has no zone, and Date.parse would read it as local time.
-  const at = Date.parse(/GMT$|[+-][0-9]{4}$/.test(text) ? text : `${text} GMT`);
+  const at = Date.parse(value.endsWith("GMT") ? value : `${value} GMT`);
   return Number.isNaN(at) ? null : at;
 }
 

@@ -1,4 +1,4 @@
-import { isMap, isScalar, parseDocument } from "yaml";
+import { type Document, isMap, isScalar, parseDocument, visit } from "yaml";
 import { DnsLabel } from "../protocol/identifiers.ts";
 import { isLoopbackHost } from "../protocol/loopback.ts";
 import { fail, ok } from "../result.ts";
@@ -29,6 +29,8 @@ export function parseConfig(text: string): Result<Config, string> {
   const document = parseDocument(text, { uniqueKeys: true, logLevel: "silent" });
   // The library's own message quotes the line, and with it perhaps the token.
   if (document.errors.length > 0) return fail("is no valid YAML: check its indentation and quotes");
+  // What an alias stands for could not be cut out of the text without breaking the alias.
+  if (hasAlias(document)) return fail("has a YAML alias (*name): write the value itself");
   const values: unknown = document.toJS();
   if (typeof values !== "object" || values === null || Array.isArray(values)) {
     return fail("is no mapping of keys to values");
@@ -79,6 +81,17 @@ export function parseConfig(text: string): Result<Config, string> {
     ...(metadataUrl === undefined ? {} : { metadataUrl }),
     unknown: [...entries.keys()].filter((key) => !KNOWN.includes(key)),
   });
+}
+
+function hasAlias(document: Document.Parsed): boolean {
+  let found = false;
+  visit(document, {
+    Alias() {
+      found = true;
+      return visit.BREAK;
+    },
+  });
+  return found;
 }
 
 function isLoopbackUrl(text: string): boolean {

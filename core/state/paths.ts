@@ -18,6 +18,8 @@ export const STATE_FILE = `${STATE_DIRECTORY}/state.json`;
 export const BOOTSTRAP_FILE = `${STATE_DIRECTORY}/bootstrap.json`;
 /** The verified release manifest's envelope, kept so that a start without the portal knows its release. */
 export const RELEASE_FILE = `${STATE_DIRECTORY}/release.json`;
+/** One log per operation. */
+export const OPERATIONS_DIRECTORY = `${STATE_DIRECTORY}/ops`;
 /** Held by the one running agent. */
 export const LOCK_FILE = `${STATE_DIRECTORY}/lock`;
 /** Where an unreadable state.json is kept aside. */

@@ -10,7 +10,9 @@ const DOMAIN =
  * (`example.com`) or from the full base URL, whose path is taken as it is. Plain http only on loopback.
  */
 export function portalBase(portal: string): Result<string, string> {
-  if (DOMAIN.test(portal)) return ok(`https://agents.${portal.toLowerCase()}/agent/v1`);
+  const ofDomain = `https://agents.${portal.toLowerCase()}/agent/v1`;
+  // A number at its end makes it an IP address to URLs, and no valid one.
+  if (DOMAIN.test(portal) && URL.canParse(ofDomain)) return ok(ofDomain);
   if (!/^https?:\/\//.test(portal) || !URL.canParse(portal)) {
     return fail(
       `'${portal}' is neither a domain nor a URL such as https://agents.example.com/agent/v1`,

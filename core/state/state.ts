@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { DesiredState } from "../protocol/desired_state.ts";
 import { Rfc3339 } from "../protocol/identifiers.ts";
-import { OperationEvent, OperationResult } from "../protocol/operation.ts";
 import { Condition, DesiredTag } from "../protocol/sync.ts";
+import { Finished, Journal } from "./journal.ts";
 import { FORMAT } from "./json_document.ts";
 
 /** How far the first start of k3s has come (operations.md, First start, step 5). */
@@ -42,25 +42,6 @@ export const CHANNELS = ["sync", "events", "manifests"] as const;
 /** The name of one of them. */
 export type ChannelName = (typeof CHANNELS)[number];
 
-const Report = z.object({
-  id: z.string(),
-  kind: z.string(),
-  step: z.string().nullable(),
-  /** Events that the portal has not acknowledged. */
-  events: z.array(OperationEvent),
-  /** The last sequence number given out. */
-  seq: z.int().min(0),
-  result: OperationResult.optional(),
-  /** The result goes alone, without log and output: the portal refused it with them three times. */
-  result_alone: z.boolean().optional(),
-});
-/** An operation's report on its way to the portal. */
-export type Report = z.infer<typeof Report>;
-
-const Finished = z.object({ kind: z.string(), at: Rfc3339, result: OperationResult });
-/** A result that is kept so that its ID is answered and not run again. */
-export type Finished = z.infer<typeof Finished>;
-
 /** The form of state.json (operations.md, Files). Secrets inside stay sealed. */
 export const StateDocument = z.object({
   format: z.literal(FORMAT),
@@ -88,8 +69,8 @@ export const StateDocument = z.object({
   /** Hex SHA-256 by path of the drop-ins that k3s was last started with; null when not known. */
   k3s_drop_ins: z.record(z.string(), z.string()).nullable(),
   conditions: z.array(Condition),
-  /** The operation whose report is not done yet. */
-  operation: Report.nullable(),
+  /** The operation that runs, or whose report is not done yet. */
+  operation: Journal.nullable(),
   /** Results of the last 30 days, by operation ID. */
   finished: z.record(z.string(), Finished),
 });

@@ -49,7 +49,11 @@ export function openStore(disk: Disk, initial: State, saved: State | null): Stor
         STATE_FILE,
         jsonBytes({ format: FORMAT, ...value }),
       );
-      if (!written.ok) return fail(written.error);
+      if (!written.ok) {
+        // A write that failed at its end may be there all the same: what the file holds is unknown.
+        onDisk = null;
+        return fail(written.error);
+      }
       onDisk = text;
       return ok(undefined);
     });

@@ -1,0 +1,63 @@
+import { type EngineContext, failOperation, runOperation } from "../operations/engine.ts";
+import type { NodeFacts } from "../operations/node_facts.ts";
+import { withJournal } from "../operations/outbox.ts";
+import { definitionOf } from "../operations/registry.ts";
+import type { Bootstrap } from "../state/bootstrap.ts";
+import type { Journal } from "../state/journal.ts";
+import type { BoundContext } from "./context.ts";
+import { correctedNow, timestamp } from "./context.ts";
+
+/** Runs the stored operation to its end, or until the program ends. `changed`: there is news to send. */
+export async function operate(
+  context: BoundContext,
+  bootstrap: Bootstrap | null,
+  changed: () => void,
+): Promise<void> {
+  const { store, ports } = context;
+  const engine: EngineContext = {
+    ports,
+    node: nodeFacts(context, bootstrap),
+    sealingKeys: context.sealingKeys,
+    stop: context.stop,
+    timestamp: () => timestamp(context),
+    journal: () => present(store.state.operation),
+    async record(change) {
+      const stored = await store.commit((state) =>
+        withJournal(state, change(present(state.operation)), correctedNow(context))
+      );
+      if (stored.ok) changed();
+      return stored;
+    },
+  };
+  const { id, kind } = engine.journal();
+  const definition = definitionOf(kind);
+  const end = definition === null
+    ? await failOperation(engine, "unknown_kind", `this version of the agent has no ${kind}`)
+    : await runOperation(engine, definition);
+  if (end === "aborted") return;
+  const result = store.state.finished[id]?.result;
+  const why = result?.message === undefined ? "" : `: ${result.message}`;
+  ports.log.write(
+    result?.state === "succeeded" ? "info" : "error",
+    "operation_ended",
+    `operation ${id} (${kind}) ${result?.state}${why}`,
+    { operation: id, kind, state: result?.state },
+  );
+}
+
+function nodeFacts(context: BoundContext, bootstrap: Bootstrap | null): NodeFacts {
+  const { state } = context.store;
+  const desired = state.desired?.state ?? null;
+  return {
+    binding: context.binding,
+    agentVersion: context.program.version,
+    desired,
+    secrets: desired?.secrets ?? bootstrap?.answer.secrets ?? {},
+    kubeSystemUid: state.kube_system_uid,
+  };
+}
+
+function present(journal: Journal | null): Journal {
+  if (journal === null) throw new Error("the operation that runs has no journal");
+  return journal;
+}

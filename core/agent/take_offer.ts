@@ -1,0 +1,47 @@
+import { judgeOffer } from "../operations/offer.ts";
+import { withJournal } from "../operations/outbox.ts";
+import { definitionOf } from "../operations/registry.ts";
+import type { Operation } from "../protocol/operation.ts";
+import type { BoundContext } from "./context.ts";
+import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
+
+/**
+ * Takes an offered operation in hand (protocol §5): stored before anything of it begins. Events are sent
+ * and the engine runs beside the cycles.
+ */
+export async function takeOffer(
+  context: BoundContext,
+  operation: Operation | null,
+  apiUp: boolean,
+): Promise<void> {
+  const now = correctedNow(context);
+  const verdict = operation === null ? null : judgeOffer(
+    operation,
+    context.store.state,
+    definitionOf(operation.kind),
+    { apiUp, now },
+  );
+  if (verdict?.kind === "invalid_id") {
+    await raiseCondition(
+      context,
+      "invalid_operation",
+      "the offered operation's id has characters that an id must not have; it is not used",
+    );
+    return;
+  }
+  await clearConditions(context, "invalid_operation");
+  if (verdict?.kind !== "take") return;
+  const { journal } = verdict;
+  const stored = await context.store.commit((state) => withJournal(state, journal, now));
+  if (!stored.ok) {
+    context.ports.log.write("error", "operation_not_stored", stored.error.message);
+    return;
+  }
+  const { id, kind, result } = journal;
+  const what = result === undefined ? "begins" : `is answered with ${result.state}`;
+  context.ports.log.write("info", "operation_taken", `operation ${id} (${kind}) ${what}`, {
+    operation: id,
+    kind,
+    ...(result === undefined ? {} : { state: result.state }),
+  });
+}

@@ -1,0 +1,92 @@
+import type { z } from "zod";
+import type { JsonObject } from "../json.ts";
+import type { Ports } from "../ports/mod.ts";
+import type { OperationEvent } from "../protocol/operation.ts";
+import type { Sealed } from "../protocol/sealed.ts";
+import type { Secret } from "../secret.ts";
+import type { NodeFacts } from "./node_facts.ts";
+
+/**
+ * The steps that must never run twice (operations.md, The engine). A step of such a name needs a probe:
+ * the compiler refuses one without.
+ */
+export type DestructiveStepName = "reset_restore" | "reboot" | "wipe_db";
+
+/** How a step ended. `handed` goes to the steps after it and into the journal: nothing secret. */
+export type StepEnd =
+  | { readonly kind: "done"; readonly handed?: JsonObject; readonly evidence?: string }
+  | { readonly kind: "failed"; readonly message: string; readonly code?: string };
+
+/** What the node shows about a destructive step that was cut short. */
+export type Probe =
+  | { readonly kind: "not_begun" }
+  | { readonly kind: "completed"; readonly handed?: JsonObject; readonly evidence: string }
+  /** Neither: the operation fails, and the step is never run again by itself. */
+  | { readonly kind: "unclear"; readonly message: string };
+
+/** A step that can be repeated safely. */
+export interface Step<P> {
+  /** The whole step's limit, milliseconds. */
+  readonly timeoutMs: number;
+  /** It hands on a secret, in memory only: after a crash the engine resumes here, not behind it. */
+  readonly handsSecret?: boolean;
+  run(tools: StepTools<P>): Promise<StepEnd>;
+}
+
+/** A step that must not run twice: what the node shows decides whether it runs. */
+export interface DestructiveStep<P> extends Step<P> {
+  probe(tools: StepTools<P>): Promise<Probe>;
+}
+
+/** The steps of an operation in their order, each under its name. */
+export type Steps<P, N extends string> = {
+  readonly [K in N]: K extends DestructiveStepName ? DestructiveStep<P> : Step<P>;
+};
+
+/** An operation as data. */
+export interface Definition<P, N extends string = string> {
+  readonly kind: string;
+  /** Unknown and missing parameters are refused by it, with their names. */
+  readonly params: z.ZodType<P>;
+  /** Refused (`api_down`) while the Kubernetes API is down. */
+  readonly needsApi: boolean;
+  /** Refused (`consent_missing`) without `params.consent`. */
+  readonly needsConsent?: boolean;
+  readonly steps: Steps<P, N>;
+  /** The result's `output`, from what the steps handed on. */
+  output(handed: JsonObject): JsonObject;
+}
+
+/** What a step works with. */
+export interface StepTools<P> {
+  /** The operation's ID. */
+  readonly id: string;
+  readonly params: P;
+  /** What the steps before handed on. */
+  readonly handed: JsonObject;
+  /** Secrets that steps before handed on, by name; gone after a crash. */
+  readonly secrets: Map<string, Secret>;
+  readonly ports: Ports;
+  readonly node: NodeFacts;
+  /** Aborts at the step's time limit, and when the program has to end. */
+  readonly signal: AbortSignal;
+  /** Opens a box that was found to open when the operation arrived. Throws where it does not. */
+  open(sealed: Sealed): Secret;
+  /** A line for the operation's log. Secrets in it are removed. */
+  say(line: string): Promise<void>;
+  /** Progress for the portal, sent at most every few seconds. */
+  progress(progress: NonNullable<OperationEvent["progress"]>): Promise<void>;
+  /**
+   * Looks again and again until `look` gives something; says what it waits for, at most once a minute.
+   * Null when the signal aborts.
+   */
+  waitFor<T>(what: string, look: () => Promise<T | null>, everyMs?: number): Promise<T | null>;
+}
+
+/** An operation with its parameters' type forgotten, as the registry and the engine handle it. */
+export type AnyDefinition = Definition<unknown>;
+
+/** Declares an operation; the names of its steps are taken from the steps themselves. */
+export function defineOperation<P, N extends string>(definition: Definition<P, N>): AnyDefinition {
+  return definition as unknown as AnyDefinition;
+}

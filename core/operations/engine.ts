@@ -1,0 +1,257 @@
+import type { JsonObject } from "../json.ts";
+import type { Ports } from "../ports/mod.ts";
+import type { DiskError } from "../ports/disk.ts";
+import { openSealed, type SealingKey } from "../protocol/sealing.ts";
+import type { Result } from "../result.ts";
+import type { Secret } from "../secret.ts";
+import type { Journal } from "../state/journal.ts";
+import type {
+  AnyDefinition,
+  DestructiveStep,
+  Probe,
+  Step,
+  StepEnd,
+  StepTools,
+} from "./definition.ts";
+import { stepFailed, stepProgressed, stepStarted, stepSucceeded, succeeded } from "./journal.ts";
+import type { NodeFacts } from "./node_facts.ts";
+import { openOperationLog, type OperationLog } from "./operation_log.ts";
+import { createRedactor } from "./redact.ts";
+
+/** What the engine works with. */
+export interface EngineContext {
+  readonly ports: Ports;
+  readonly node: NodeFacts;
+  readonly sealingKeys: readonly SealingKey[];
+  /** Aborts when the program has to end: the step stays recorded, and the next start resumes it. */
+  readonly stop: AbortSignal;
+  /** RFC 3339 by the corrected clock. */
+  timestamp(): string;
+  /** The journal as it is now. */
+  journal(): Journal;
+  /** Changes the journal only if the change is on disk. */
+  record(change: (journal: Journal) => Journal): Promise<Result<void, DiskError>>;
+}
+
+/** How a run of the engine ended. `aborted`: the program ends, and the operation resumes at its start. */
+export type EngineEnd = "ended" | "aborted";
+
+/**
+ * Carries an operation from the recorded step to its end (operations.md, The engine).
+ *
+ * Every step is on disk before it starts. After a crash a repeatable step simply runs again; a
+ * destructive one is decided by what the node shows, never by the journal alone.
+ */
+export async function runOperation(
+  context: EngineContext,
+  definition: AnyDefinition,
+): Promise<EngineEnd> {
+  try {
+    return await runSteps(context, definition);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    return await failOperation(context, "internal", `a fault of the agent: ${why}`);
+  }
+}
+
+/** Ends the operation as failed outside of any step's own failure. */
+export function failOperation(
+  context: EngineContext,
+  code: string,
+  message: string,
+): Promise<EngineEnd> {
+  const failure = { code, message, logTail: [] };
+  return persist(context, (journal) => stepFailed(journal, failure, context.timestamp()));
+}
+
+async function runSteps(context: EngineContext, definition: AnyDefinition): Promise<EngineEnd> {
+  const redactor = createRedactor();
+  const log = await openOperationLog(context.ports.disk, context.journal().id, redactor);
+  const secrets = new Map<string, Secret>();
+  const names = Object.keys(definition.steps);
+  const params = definition.params.safeParse(context.journal().params);
+  if (!params.success) throw new Error("parameters that were checked do not parse any more");
+
+  for (let index = resumeAt(context.journal(), definition); index < names.length; index++) {
+    const name = names[index] ?? "";
+    const step = definition.steps[name];
+    if (step === undefined) throw new Error(`operation ${definition.kind} has no step ${name}`);
+    const again = context.journal().step === name;
+    const began = await persist(
+      context,
+      (journal) => stepStarted(journal, name, context.timestamp()),
+    );
+    if (began === "aborted") return "aborted";
+    const running = startStep(context, { log, redactor, secrets, params: params.data, step });
+    const end = await running.finish(
+      isDestructive(step) ? runDestructive(step, running.tools, again) : step.run(running.tools),
+    );
+    if (context.stop.aborted && end.kind !== "done") return "aborted";
+    if (end.kind === "failed") {
+      await log.write(context.timestamp(), `${name} failed: ${end.message}`);
+      const logTail = await log.tail(LOG_TAIL_LINES);
+      const failure = {
+        message: redactor.redact(end.message),
+        ...(end.code === undefined ? {} : { code: end.code }),
+        logTail,
+      };
+      return await persist(context, (journal) => stepFailed(journal, failure, context.timestamp()));
+    }
+    const recorded = await persist(
+      context,
+      (journal) => stepSucceeded(journal, end, context.timestamp()),
+    );
+    if (recorded === "aborted") return "aborted";
+  }
+  const output = definition.output(context.journal().handed);
+  return await persist(context, (journal) => succeeded(journal, output));
+}
+
+/** Lines of the log that go into a failure (operations.md, The engine). */
+const LOG_TAIL_LINES = 200;
+
+/**
+ * Where to go on: at the recorded step if it is not known to be done, else behind it; but never behind a
+ * step whose secret is gone with the process that had it.
+ */
+function resumeAt(journal: Journal, definition: AnyDefinition): number {
+  const names = Object.keys(definition.steps);
+  if (journal.step === null) return 0;
+  const recorded = names.indexOf(journal.step);
+  if (recorded < 0) throw new Error(`operation ${journal.kind} has no step ${journal.step}`);
+  const done = journal.steps.at(-1)?.state === "succeeded";
+  const next = done ? recorded + 1 : recorded;
+  for (let index = next - 1; index >= 0; index--) {
+    if (definition.steps[names[index] ?? ""]?.handsSecret === true) return index;
+  }
+  return next;
+}
+
+function isDestructive(step: Step<unknown>): step is DestructiveStep<unknown> {
+  return "probe" in step;
+}
+
+/** A destructive step that may have begun before runs only where the node shows that it did not. */
+async function runDestructive(
+  step: DestructiveStep<unknown>,
+  tools: StepTools<unknown>,
+  again: boolean,
+): Promise<StepEnd> {
+  if (!again) return await step.run(tools);
+  const probe: Probe = await step.probe(tools);
+  switch (probe.kind) {
+    case "not_begun":
+      await tools.say("cut short before, and the node shows that it had not begun: it runs");
+      return await step.run(tools);
+    case "completed":
+      await tools.say(
+        `cut short before, and the node shows that it was completed: ${probe.evidence}`,
+      );
+      return {
+        kind: "done",
+        evidence: probe.evidence,
+        ...(probe.handed === undefined ? {} : { handed: probe.handed }),
+      };
+    case "unclear":
+      return {
+        kind: "failed",
+        code: "unclear",
+        message: `it was cut short and is not run again by itself: ${probe.message}`,
+      };
+  }
+}
+
+/** Shortest time between two progress events, and between two words about what is waited for. */
+const PROGRESS_MS = 10_000;
+const SAY_MS = 60_000;
+
+interface StepParts {
+  readonly log: OperationLog;
+  readonly redactor: ReturnType<typeof createRedactor>;
+  readonly secrets: Map<string, Secret>;
+  readonly params: unknown;
+  readonly step: Step<unknown>;
+}
+
+/** The tools of one step, and the wait for its end within its limit. */
+function startStep(context: EngineContext, { log, redactor, secrets, params, step }: StepParts) {
+  const { clock } = context.ports;
+  const controller = new AbortController();
+  const abort = () => controller.abort();
+  context.stop.addEventListener("abort", abort);
+  if (context.stop.aborted) abort();
+  const deadline = clock.deadline(step.timeoutMs);
+  deadline.signal.addEventListener("abort", abort);
+  let progressedAt = Number.NEGATIVE_INFINITY;
+
+  const tools: StepTools<unknown> = {
+    id: context.journal().id,
+    params,
+    handed: context.journal().handed as JsonObject,
+    secrets,
+    ports: context.ports,
+    node: context.node,
+    signal: controller.signal,
+    open(sealed) {
+      const opened = openSealed(sealed.sealed, context.sealingKeys);
+      if (!opened.ok) throw new Error(opened.error.message);
+      redactor.know(opened.value);
+      return opened.value;
+    },
+    say: (line) => log.write(context.timestamp(), line),
+    async progress(progress) {
+      if (clock.monotonic() - progressedAt < PROGRESS_MS) return;
+      progressedAt = clock.monotonic();
+      await context.record((journal) => stepProgressed(journal, progress, context.timestamp()));
+    },
+    async waitFor(what, look, everyMs = 2_000) {
+      let saidAt = Number.NEGATIVE_INFINITY;
+      while (!controller.signal.aborted) {
+        const found = await look();
+        if (found !== null) return found;
+        if (clock.monotonic() - saidAt >= SAY_MS) {
+          saidAt = clock.monotonic();
+          await tools.say(`waiting for ${what}`);
+        }
+        await clock.sleep(everyMs, controller.signal);
+      }
+      return null;
+    },
+  };
+
+  return {
+    tools,
+    async finish(work: Promise<StepEnd>): Promise<StepEnd> {
+      try {
+        const end = await work;
+        if (end.kind === "failed" && deadline.signal.aborted) {
+          const limit = `${Math.round(step.timeoutMs / 1000)} s`;
+          return { ...end, code: end.code ?? "timeout", message: `after ${limit}: ${end.message}` };
+        }
+        return end;
+      } catch (cause) {
+        const why = cause instanceof Error ? cause.message : String(cause);
+        return { kind: "failed", code: "internal", message: `a fault of the agent: ${why}` };
+      } finally {
+        deadline.clear();
+        context.stop.removeEventListener("abort", abort);
+      }
+    },
+  };
+}
+
+/** How long to wait until a record that the disk did not take is tried again, milliseconds. */
+const RECORD_AGAIN_MS = 5_000;
+
+/** Records a change, as long as it takes: nothing goes on that would not survive a crash. */
+async function persist(
+  context: EngineContext,
+  change: (journal: Journal) => Journal,
+): Promise<EngineEnd> {
+  while (!context.stop.aborted) {
+    const recorded = await context.record(change);
+    if (recorded.ok) return "ended";
+    await context.ports.clock.sleep(RECORD_AGAIN_MS, context.stop);
+  }
+  return "aborted";
+}

@@ -1,0 +1,15 @@
+import type { DesiredState } from "../protocol/desired_state.ts";
+import type { ClusterSecrets } from "../protocol/secrets.ts";
+import type { Binding } from "../state/identity.ts";
+
+/** What operations know of the node and its cluster beyond their parameters. */
+export interface NodeFacts {
+  readonly binding: Binding;
+  readonly agentVersion: string;
+  /** The desired state in effect; null while none was accepted. */
+  readonly desired: DesiredState | null;
+  /** The cluster's secrets as last accepted, still sealed. */
+  readonly secrets: ClusterSecrets;
+  /** kube-system's UID since the first start; null before. */
+  readonly kubeSystemUid: string | null;
+}

@@ -1,0 +1,9 @@
+import type { AnyDefinition } from "./definition.ts";
+
+/** Every operation that this agent carries out; any other kind is `unsupported`. */
+const OPERATIONS: readonly AnyDefinition[] = [];
+
+/** The definition of a kind, or null. */
+export function definitionOf(kind: string): AnyDefinition | null {
+  return OPERATIONS.find((definition) => definition.kind === kind) ?? null;
+}

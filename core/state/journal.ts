@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { Rfc3339 } from "../protocol/identifiers.ts";
+import { JsonMap } from "../protocol/json_value.ts";
+import { OperationEvent, OperationResult } from "../protocol/operation.ts";
+
+const StepRecord = z.object({
+  name: z.string(),
+  started_at: Rfc3339,
+  ended_at: Rfc3339.nullable(),
+  state: z.enum(["running", "succeeded", "failed"]),
+  /** What the node shows of its success. */
+  evidence: z.string().optional(),
+});
+/** One run of a step; one that was cut short and begun anew has several. */
+export type StepRecord = z.infer<typeof StepRecord>;
+
+/** The form of the journal in state.json. */
+export const Journal = z.object({
+  id: z.string(),
+  kind: z.string(),
+  /** As they came; secrets in them stay sealed. */
+  params: JsonMap,
+  begun_at: Rfc3339,
+  /** The last step that began; null before the first. Stored before the step runs. */
+  step: z.string().nullable(),
+  steps: z.array(StepRecord),
+  /** What the steps handed on; nothing secret. */
+  handed: JsonMap,
+  /** Events that the portal has not acknowledged. */
+  events: z.array(OperationEvent),
+  /** The last sequence number given out. */
+  seq: z.int().min(0),
+  result: OperationResult.optional(),
+  /** The result goes alone, without log and output: the portal refused it with them three times. */
+  result_alone: z.boolean().optional(),
+});
+/** The operation that is under way, or whose report is. */
+export type Journal = z.infer<typeof Journal>;
+
+/** The form of a finished operation in state.json. */
+export const Finished = z.object({
+  kind: z.string(),
+  begun_at: Rfc3339,
+  at: Rfc3339,
+  steps: z.array(StepRecord),
+  result: OperationResult,
+});
+/** A result that is kept so that its ID is answered and not run again. */
+export type Finished = z.infer<typeof Finished>;
