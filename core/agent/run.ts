@@ -44,7 +44,7 @@ const CYCLE_MS = 30_000;
 
 /** The agent's whole life, from the files it finds to the signal that ends it. */
 export async function runAgent(setup: Setup): Promise<RunEnd> {
-  const watched = watchDisk(setup.ports.disk);
+  const watched = watchDisk(setup.ports.disk, setup.ports.clock);
   const ports: Ports = { ...setup.ports, disk: watched.disk };
   const startedAt = new Date(ports.clock.now()).toISOString();
   const beginning = await readBeginning(ports.disk, ports.log, setup.config, startedAt);

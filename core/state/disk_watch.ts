@@ -1,3 +1,4 @@
+import type { Clock } from "../ports/clock.ts";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import type { Result } from "../result.ts";
 
@@ -8,12 +9,15 @@ export interface WatchedDisk {
   trouble(): DiskError | null;
 }
 
+/** What is still owed is tried again sooner than this; what is not, is no trouble any more. Milliseconds. */
+const FORGET_MS = 120_000;
+
 /**
  * Wraps a disk. A path whose write failed with `full` or `read_only` counts as trouble until a later
- * write to it succeeds; the agent tries all its writes again in later cycles.
+ * write to it succeeds, or until nobody has tried it again for two minutes.
  */
-export function watchDisk(disk: Disk): WatchedDisk {
-  const failing = new Map<string, DiskError>();
+export function watchDisk(disk: Disk, clock: Pick<Clock, "monotonic">): WatchedDisk {
+  const failing = new Map<string, { readonly error: DiskError; readonly at: number }>();
 
   async function watch<T>(
     path: string,
@@ -22,7 +26,9 @@ export function watchDisk(disk: Disk): WatchedDisk {
     const result = await call;
     if (result.ok) failing.delete(path);
     else if (result.error.code === "full" || result.error.code === "read_only") {
-      if (!failing.has(path)) failing.set(path, result.error);
+      // The first failure's message stays: a condition must not change for nothing.
+      const error = failing.get(path)?.error ?? result.error;
+      failing.set(path, { error, at: clock.monotonic() });
     }
     return result;
   }
@@ -37,6 +43,12 @@ export function watchDisk(disk: Disk): WatchedDisk {
       makeDirectory: (path, mode) => watch(path, disk.makeDirectory(path, mode)),
       remove: (path) => watch(path, disk.remove(path)),
     },
-    trouble: () => failing.values().next().value ?? null,
+    trouble() {
+      for (const [path, { error, at }] of failing) {
+        if (clock.monotonic() - at < FORGET_MS) return error;
+        failing.delete(path);
+      }
+      return null;
+    },
   };
 }
