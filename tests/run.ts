@@ -5,26 +5,15 @@
 import { parseArgs } from "node:util";
 import { coreCoverage, type FileCoverage, percent, total } from "./runner/coverage.ts";
 import { denoTest } from "./runner/deno_test.ts";
+import { type Kind, KINDS } from "./runner/kinds.ts";
 import { complain, say } from "./runner/say.ts";
 import { table } from "./runner/table.ts";
 import { inWords, sum, type Tally } from "./runner/tally.ts";
-
-/** A timer, file or connection that a test leaves open fails it. */
-const LEAKS = ["--sanitize-ops", "--sanitize-resources"];
-
-/** The kinds of tests, each with the folders that hold it and what it may touch. */
-const KINDS = {
-  unit: { paths: ["tests/unit"], args: ["--parallel", "-A", ...LEAKS] },
-  contract: { paths: ["tests/contract"], args: ["--parallel", "-A", ...LEAKS] },
-  e2e: { paths: ["tests/e2e"], args: ["-A"] },
-  architecture: { paths: ["tests/architecture", "tests/runner"], args: ["--parallel", "-A"] },
-} as const;
 
 /** Of core, in percent. */
 const LEAST = { lines: 95, branches: 90 } as const;
 const TIMEOUT_MS = 240_000;
 
-type Kind = keyof typeof KINDS;
 type Row = { readonly name: string; readonly tally: Tally; readonly seconds: number };
 
 const passed: Tally = { passed: 1, failed: 0, ignored: 0 };

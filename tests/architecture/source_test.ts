@@ -1,5 +1,6 @@
 /// <reference lib="deno.unstable" />
 import assert from "node:assert/strict";
+import { KINDS } from "../runner/kinds.ts";
 import plugin from "./plugin.ts";
 import { filesBelow, REPOSITORY, sourceFiles } from "./source_files.ts";
 import { badShape, foreignText } from "./text_rules.ts";
@@ -24,6 +25,15 @@ Deno.test("source: files are short, names are snake_case and say something", asy
   const files = await sourceFiles(REPOSITORY);
   const found = await Promise.all(files.map(async (path) => badShape(path, await read(path))));
   assert.deepEqual(found.flat(), []);
+});
+
+Deno.test("source: every test file is in a folder that some task runs", async () => {
+  const folders = [...Object.values(KINDS).flatMap(({ paths }) => [...paths]), "tests/real"];
+  const files = (await sourceFiles(REPOSITORY)).filter((file) => /(_|\.|\/)test\.ts$/.test(file));
+  const lost = files.filter((file) => !folders.some((folder) => file.startsWith(`${folder}/`)));
+  assert.deepEqual(lost, []);
+  const real = files.filter((file) => file.startsWith("tests/real/"));
+  assert.deepEqual(real.filter((file) => file.split("/").length > 3), [], "not found by test:real");
 });
 
 Deno.test("source: no file names a path of one machine or a registry's host", async () => {

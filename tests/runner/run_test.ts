@@ -14,6 +14,7 @@ const GOOD: Readonly<Record<string, string>> = {
       if (sign(-1) !== "minus" || sign(1) !== "plus") throw new Error("wrong sign");
     });`,
   "tests/contract/one_test.ts": 'Deno.test("one", () => {});',
+  "tests/abuse/one_test.ts": 'Deno.test("one", () => {});',
   "tests/e2e/one_test.ts": 'Deno.test("one", () => {});',
   "tests/architecture/one_test.ts": 'Deno.test("one", () => {});',
   "tests/runner/one_test.ts": 'Deno.test("one", () => {});',
@@ -21,7 +22,7 @@ const GOOD: Readonly<Record<string, string>> = {
 
 Deno.test("run: a good project passes, and the last line says so", async () => {
   const { code, lines } = await run(GOOD);
-  assert.equal(lines.at(-1), "8 passed, 0 failed", lines.join("\n"));
+  assert.equal(lines.at(-1), "9 passed, 0 failed", lines.join("\n"));
   assert.ok(lines.includes("core coverage, lines: 100.0 % (at least 95 %)"));
   assert.equal(code, 0);
 });
@@ -64,7 +65,7 @@ Deno.test("run: kinds can be named; coverage is then shown, but has no limit", a
 
 Deno.test("run: an unknown kind is a usage error that names the kinds", async () => {
   const { code, lines } = await run({ "deno.json": "{}" }, ["units"]);
-  assert.match(lines.join("\n"), /units.*unit,contract,e2e,architecture/);
+  assert.match(lines.join("\n"), /units.*unit,contract,abuse,e2e,architecture/);
   assert.equal(code, 2);
 });
 
