@@ -29,8 +29,8 @@ const ABORTED = "ended by the agent";
 type Exchange = Result<HttpAnswer, HttpError>;
 
 /**
- * The HTTP client of a node, on `fetch` (protocol §1): no redirects, every limit enforced while the
- * answer arrives, connections kept for the next request.
+ * The HTTP client of a node, on `fetch` (protocol §1): no redirects, nothing sent twice, every limit
+ * enforced while the answer arrives, connections kept for the next request with a body.
  *
  * Throws when `caPem` holds no certificate, and for a request that is no HTTP (a fault of the caller).
  */
@@ -65,7 +65,10 @@ export function createNodeHttp(options: NodeHttpOptions): NodeHttp {
     request.signal?.addEventListener("abort", onAbort);
     try {
       const exchange = send(url, request, {
-        client: clients.for(route.kind === "proxy" ? route.url : null),
+        client: clients.for(
+          route.kind === "proxy" ? route.url : null,
+          hasBody(request) ? "kept" : "fresh",
+        ),
         headers,
         signal: stop.signal,
         onHeaders: () => answered.abort(),
@@ -103,7 +106,8 @@ async function send(url: URL, request: HttpRequest, sending: Sending): Promise<E
       redirect: "manual",
       client: sending.client,
       signal: sending.signal,
-      ...(request.body === undefined ? {} : { body: new Uint8Array(request.body) }),
+      // A Blob: sent with its length like bytes, but as a stream, which the runtime cannot send again.
+      ...(hasBody(request) ? { body: new Blob([new Uint8Array(request.body)]) } : {}),
     });
     sending.onHeaders();
     const body = response.body === null
@@ -117,6 +121,10 @@ async function send(url: URL, request: HttpRequest, sending: Sending): Promise<E
   } catch (thrown) {
     return fail(faultOf(thrown, url));
   }
+}
+
+function hasBody(request: HttpRequest): request is HttpRequest & { readonly body: Uint8Array } {
+  return request.body !== undefined && request.body.length > 0;
 }
 
 function headersOf(request: HttpRequest, version: string): Headers {

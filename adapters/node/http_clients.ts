@@ -1,9 +1,16 @@
 import { type Environment, PROXY_VARIABLES } from "./proxy.ts";
 
-/** Deno's HTTP clients, one per proxy: each keeps its own idle connections. */
+/**
+ * Whether a client uses a connection again. On a used one Deno sends a request a second time, in
+ * silence, when the connection ends without an answer, unless its body is a stream. So what must not
+ * arrive twice and has no body goes over a `fresh` one.
+ */
+export type Connections = "kept" | "fresh";
+
+/** Deno's HTTP clients, one per way: each keeps its own idle connections. */
 export interface HttpClients {
   /** The client for a proxy's URL, or for direct connections (null). */
-  for(proxy: string | null): Deno.HttpClient;
+  for(proxy: string | null, connections: Connections): Deno.HttpClient;
   /** Closes idle connections; no client may be used afterwards. */
   close(): void;
 }
@@ -13,26 +20,28 @@ export function createHttpClients(caPem: string | undefined): HttpClients {
   if (caPem !== undefined && !caPem.includes("-----BEGIN CERTIFICATE-----")) {
     throw new Error("the CA bundle holds no PEM certificate (-----BEGIN CERTIFICATE-----)");
   }
-  const clients = new Map<string | null, Deno.HttpClient>();
+  const clients = new Map<string, Deno.HttpClient>();
 
-  function clientFor(proxy: string | null): Deno.HttpClient {
-    let client = clients.get(proxy);
+  function clientFor(proxy: string | null, connections: Connections): Deno.HttpClient {
+    const key = `${connections} ${proxy ?? ""}`;
+    let client = clients.get(key);
     if (client === undefined) {
       client = withoutProxyVariables(() =>
         Deno.createHttpClient({
           // One request a connection at a time: ending one early ends nothing else.
           http2: false,
+          ...(connections === "kept" ? {} : { poolMaxIdlePerHost: 0 }),
           ...(caPem === undefined ? {} : { caCerts: [caPem] }),
           ...(proxy === null ? {} : { proxy: { url: proxy } }),
         })
       );
-      clients.set(proxy, client);
+      clients.set(key, client);
     }
     return client;
   }
 
   // Made now, so that a bundle that is no certificate stops the start and not the first request.
-  clientFor(null);
+  clientFor(null, "kept");
 
   return {
     for: clientFor,

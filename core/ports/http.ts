@@ -37,7 +37,10 @@ export interface HttpError {
   readonly message: string;
 }
 
-/** The HTTP client. Reuses connections; honours the proxy variables except for loopback and metadata. */
+/**
+ * The HTTP client. Sends nothing twice, reuses connections where that allows it, and honours the proxy
+ * variables except for loopback and metadata.
+ */
 export interface Http {
   request(request: HttpRequest): Promise<Result<HttpAnswer, HttpError>>;
 }

@@ -11,6 +11,8 @@ export type PeerScript =
   }
   /** Takes the request and says nothing, ends in the headers or in the body, or stalls in the body. */
   | { readonly kind: "silent" | "cut_head" | "cut_body" | "stalled_body" }
+  /** Answers every other request; hears the ones between to their end and closes without a word. */
+  | { readonly kind: "hangs_up" }
   /** Nobody listens; nobody has this name; the certificate is not trusted. */
   | { readonly kind: "refused" | "no_such_name" | "untrusted" };
 
@@ -35,6 +37,14 @@ export interface HttpWorld {
 }
 
 const GENEROUS = { totalMs: 20_000, connectMs: 10_000, maxBytes: 1_000_000 };
+
+/** The forms of a request: which of them a runtime takes for repeatable differs. */
+const SENT = {
+  "a POST": { method: "POST", body: new TextEncoder().encode('{"a":1}') },
+  "a POST of nothing": { method: "POST", body: new Uint8Array() },
+  "a POST without a body": { method: "POST" },
+  "a GET": { method: "GET" },
+} as const satisfies Readonly<Record<string, Partial<HttpRequest>>>;
 
 /** What every {@link Http} does. `version` of the adapter under test is 1.2.3. */
 export function httpContract(name: string, open: () => Promise<HttpWorld>): void {
@@ -100,6 +110,18 @@ export function httpContract(name: string, open: () => Promise<HttpWorld>): void
       const target = url(script, "?proxy=tunnel&tls=alert&dns=error");
       assert.equal((await failed(http, { url: target })).code, code);
     });
+  }
+
+  for (const [before, first] of Object.entries(SENT)) {
+    for (const [name, second] of Object.entries(SENT)) {
+      test(`${name} that nobody answered is not sent again, after ${before}`, async (world) => {
+        const target = world.url({ kind: "hangs_up" });
+        await answered(world.http, { url: target, ...first });
+        const { code } = await failed(world.http, { url: target, ...second });
+        assert.ok(code === "cut" || code === "connect", code);
+        assert.deepEqual(world.seen().map(({ method }) => method), [first.method, second.method]);
+      });
+    }
   }
 
   for (const kind of ["silent", "stalled_body"] as const) {

@@ -3,6 +3,7 @@ import { createNodeClock } from "../../adapters/node/clock.ts";
 import { createNodeHttp } from "../../adapters/node/http.ts";
 import { makeAuthority, makeServerCertificate } from "../lab/certificates.ts";
 import type { HttpWorld, PeerScript, SeenRequest } from "./http_contract.ts";
+import { hangingUp } from "./hanging_up.ts";
 import { type RawHandler, startRawPeer, untilClosed, writeText } from "./raw_peer.ts";
 
 const VERSION = "1.2.3";
@@ -13,7 +14,8 @@ export function openFakeWorld(): Promise<HttpWorld> {
   const http = createFakeHttp({
     clock: createNodeClock(),
     version: VERSION,
-    peer: ({ url }) => replyTo(scripts[Number(new URL(url).pathname.slice(1))]),
+    peer: ({ url }) =>
+      replyTo(scripts[Number(new URL(url).pathname.slice(1))], http.requests.length),
   });
   return Promise.resolve({
     http,
@@ -29,8 +31,11 @@ export function openFakeWorld(): Promise<HttpWorld> {
   });
 }
 
-function replyTo(script: PeerScript | undefined): FakeReply | Promise<FakeReply> {
+/** @param count requests so far, this one included */
+function replyTo(script: PeerScript | undefined, count: number): FakeReply | Promise<FakeReply> {
   switch (script?.kind) {
+    case "hangs_up":
+      return count % 2 === 1 ? { status: 200 } : { error: "cut" };
     case "answer":
       return script;
     case "silent":
@@ -69,6 +74,7 @@ export async function openNodeWorld(): Promise<HttpWorld> {
   const server = Deno.serve(quiet, answer);
   const tls = Deno.serve({ ...quiet, ...certificate }, answer);
   const misbehaving = startRawPeer(misbehave);
+  const hanging = startRawPeer(hangingUp((request) => seen.push(request)));
   const http = createNodeHttp({ version: VERSION, clock: createNodeClock() });
 
   const refusing = freePort();
@@ -77,6 +83,7 @@ export async function openNodeWorld(): Promise<HttpWorld> {
     untrusted: `https://127.0.0.1:${tls.addr.port}`,
     refused: `http://127.0.0.1:${refusing}`,
     no_such_name: "http://nobody.invalid",
+    hangs_up: `http://127.0.0.1:${hanging.port}`,
     silent: `http://127.0.0.1:${misbehaving.port}/silent`,
     cut_head: `http://127.0.0.1:${misbehaving.port}/cut_head`,
     cut_body: `http://127.0.0.1:${misbehaving.port}/cut_body`,
@@ -88,7 +95,12 @@ export async function openNodeWorld(): Promise<HttpWorld> {
     url: (script, query = "") => `${origins[script.kind]}/${scripts.push(script) - 1}${query}`,
     async close() {
       http.close();
-      await Promise.all([server.shutdown(), tls.shutdown(), misbehaving.close()]);
+      await Promise.all([
+        server.shutdown(),
+        tls.shutdown(),
+        misbehaving.close(),
+        hanging.close(),
+      ]);
     },
   };
 }

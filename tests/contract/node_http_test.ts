@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { createNodeClock } from "../../adapters/node/clock.ts";
 import { createNodeHttp } from "../../adapters/node/http.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
@@ -122,22 +123,57 @@ Deno.test("createNodeHttp: a peer that is connected but slow has until the total
   await server.shutdown();
 });
 
-Deno.test("createNodeHttp: 10,000 requests share a few connections and leave none open", async () => {
+Deno.test("createNodeHttp: a body is sent with its length and byte for byte", async () => {
+  const body = crypto.getRandomValues(new Uint8Array(60_000));
+  const server = Deno.serve(QUIET, async (request) => {
+    const names = ["content-length", "transfer-encoding", "content-type"];
+    const headers = names.map((name) => request.headers.get(name));
+    const isSame = Buffer.compare(await request.bytes(), body) === 0;
+    return Response.json([...headers, isSame]);
+  });
+  const http = open();
+  const url = `http://127.0.0.1:${server.addr.port}/`;
+  const headers = { "Content-Type": "application/json" };
+  const answer = await http.request(get(url, { method: "POST", headers, body }));
+  assert.ok(answer.ok, answer.ok ? "" : answer.error.message);
+  const told: unknown = JSON.parse(new TextDecoder().decode(answer.value.body));
+  assert.deepEqual(told, ["60000", null, "application/json", true]);
+  http.close();
+  await server.shutdown();
+});
+
+Deno.test("createNodeHttp: 10,000 POSTs share a few connections and leave none open", async () => {
   const ports = new Set<number>();
-  const server = Deno.serve(QUIET, (_, { remoteAddr }) => {
+  const server = Deno.serve(QUIET, async (request, { remoteAddr }) => {
     ports.add(remoteAddr.port);
+    await request.body?.cancel();
     return new Response("{}");
   });
+  const body = new TextEncoder().encode("{}");
   const url = `http://127.0.0.1:${server.addr.port}/`;
   const before = openSockets();
   const http = open();
   await inParallel(50, 10_000, async () => {
-    const result = await http.request(get(url));
+    const result = await http.request(get(url, { method: "POST", body }));
     assert.ok(result.ok, result.ok ? "" : result.error.message);
   });
   assert.ok(ports.size <= 60, `${ports.size} connections for 10,000 requests`);
   http.close();
   await eventually(() => openSockets() <= before, "sockets stay open");
+  await server.shutdown();
+});
+
+Deno.test("createNodeHttp: GETs leave no connection open, not even an idle one", async () => {
+  const server = Deno.serve(QUIET, () => new Response("{}"));
+  const url = `http://127.0.0.1:${server.addr.port}/`;
+  const before = openSockets();
+  const http = open();
+  await inParallel(10, 200, async () => {
+    const result = await http.request(get(url));
+    assert.ok(result.ok, result.ok ? "" : result.error.message);
+  });
+  await eventually(() => openSockets() <= before, "sockets stay open");
+  http.close();
   await server.shutdown();
 });
 
