@@ -27,34 +27,38 @@ Deno.test("run: a good project passes, and the last line says so", async () => {
   assert.equal(code, 0);
 });
 
-const BAD: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "a failing test": { "tests/e2e/one_test.ts": 'Deno.test("one", () => { throw 1; });' },
-  "a test file that does not load": { "tests/contract/bad_test.ts": 'throw new Error("load");' },
-  "an error after the last test": {
-    "tests/e2e/one_test.ts":
-      'Deno.test("one", () => { setTimeout(() => { throw new Error("late"); }); });',
-  },
-  "a file left open": {
-    "tests/contract/one_test.ts": 'Deno.test("one", () => void Deno.openSync("deno.json"));',
-  },
-  "a type error": { "cli/none.ts": 'export const n: number = "text";' },
-  "a kind without tests": { "tests/contract/one_test.ts": "" },
-  "uncovered lines": {
-    "core/sign.ts": `${GOOD["core/sign.ts"]}export function idle() {\n  return 1;\n}\n`,
-  },
-  "an uncovered branch": {
-    "tests/unit/sign_test.ts":
-      'import { sign } from "../../core/sign.ts"; Deno.test("sign", () => void sign(1));',
-  },
+/** One fault in every kind, and too little covered. */
+const BAD: Readonly<Record<string, string>> = {
+  "core/sign.ts": `${GOOD["core/sign.ts"]}export function idle() {\n  return 1;\n}\n`,
+  "cli/none.ts": 'export const n: number = "text";',
+  "tests/unit/sign_test.ts":
+    'import { sign } from "../../core/sign.ts"; Deno.test("sign", () => void sign(1));',
+  "tests/contract/one_test.ts": 'Deno.test("open", () => void Deno.openSync("deno.json"));',
+  "tests/abuse/one_test.ts":
+    'Deno.test("late", () => void setTimeout(() => { throw new Error("late"); }));',
+  "tests/e2e/one_test.ts": 'Deno.test("one", () => { throw new Error("wrong"); });',
+  "tests/runner/bad_test.ts": 'throw new Error("does not load");',
 };
 
-for (const [what, change] of Object.entries(BAD)) {
-  Deno.test(`run: ${what} fails the run`, async () => {
-    const { code, lines } = await run({ ...GOOD, ...change });
-    assert.match(lines.at(-1) ?? "", /^\d+ passed, 1 failed$/, lines.join("\n"));
-    assert.equal(code, 1);
-  });
-}
+Deno.test("run: every kind of fault is counted where it is, and fails the run", async () => {
+  const { code, lines } = await run({ ...GOOD, ...BAD });
+  const rows = Object.fromEntries(
+    lines.map((line) => /^(.*?) {2,}(\d+ passed, \d+ failed)/.exec(line)?.slice(1) ?? ["", ""]),
+  );
+  const { "": _other, ...counted } = rows;
+  assert.deepEqual(counted, {
+    types: "0 passed, 1 failed",
+    unit: "1 passed, 0 failed",
+    contract: "0 passed, 1 failed",
+    abuse: "1 passed, 1 failed",
+    e2e: "0 passed, 1 failed",
+    architecture: "2 passed, 1 failed",
+    "coverage, lines": "0 passed, 1 failed",
+    "coverage, branches": "0 passed, 1 failed",
+  }, lines.join("\n"));
+  assert.equal(lines.at(-1), "4 passed, 7 failed");
+  assert.equal(code, 1);
+});
 
 Deno.test("run: kinds can be named; coverage is then shown, but has no limit", async () => {
   const change = { "tests/unit/sign_test.ts": 'Deno.test("sign", () => {});' };
