@@ -30,17 +30,16 @@ export interface AgentUnit {
   start(): Promise<void>;
   /** SIGKILL to the agent's process and nothing else; systemd starts it again after RestartSec. */
   kill(): Promise<void>;
-  /** Reads along with the agent's log of this boot, from its beginning. */
-  follow(): Promise<LogReader>;
+  /** Reads along with the agent's log, from its beginning and through reboots. */
+  follow(): LogReader;
   /** Everything that the agent printed, in all boots. */
   journal(): Promise<string>;
 }
 
-/** Reads the agent's log line by line. Stop it before the container reboots. */
+/** Reads the agent's log line by line, a few milliseconds behind it. */
 export interface LogReader {
   /** The next line with this event; later calls look at the lines after it. */
   next(event: string, timeoutMs?: number): Promise<LogLine>;
-  stop(): Promise<void>;
 }
 
 /** One line of the agent's log; it has more fields. */
@@ -67,10 +66,7 @@ export async function installAgent(
       const pids = await container.hostPids(UNIT_NAME);
       for (const pid of pids) if (await isAgent(pid)) Deno.kill(pid, "SIGKILL");
     },
-    follow: async () => {
-      const flags = ["--follow", "--no-tail", "--boot", `--unit=${UNIT_NAME}`, "--output=cat"];
-      return readLog(await container.runInFiles("journalctl", flags));
-    },
+    follow: () => readLog(container.followConsole()),
     journal: async () => await container.run(["journalctl", `--unit=${UNIT_NAME}`, "--output=cat"]),
   };
 }
@@ -81,30 +77,26 @@ async function isAgent(pid: number): Promise<boolean> {
   return comm.trim() === "pbx-agent";
 }
 
-function readLog(journal: LabProcess): LogReader {
+function readLog(console: LabProcess): LogReader {
   let seen = 0;
   return {
     next: async (event, timeoutMs) => {
       let index = 0;
       const isNext = (line: string) => index++ >= seen && parseLine(line)?.event === event;
-      const found = await journal.waitForLine(isNext, timeoutMs).catch((error: unknown) => {
-        const tail = journal.stdout.slice(-10).join("\n");
-        throw new Error(`the agent did not log ${event}: ${String(error)}\n${tail}`);
+      const found = await console.waitForLine(isNext, timeoutMs).catch((error: unknown) => {
+        const tail = console.stdout.filter((line) => parseLine(line) !== undefined).slice(-10);
+        throw new Error(`the agent did not log ${event}: ${String(error)}\n${tail.join("\n")}`);
       });
       seen = index;
       const line = parseLine(found);
       if (line === undefined) throw new Error(`no line of the agent's log: ${found}`);
       return line;
     },
-    stop: async () => void await journal.stop(),
   };
 }
 
-/** systemd's own lines about the unit stand among the agent's. */
+/** The console shows every service's lines, each behind the service's name. */
 function parseLine(line: string): LogLine | undefined {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
+  const json = /pbx-agent\[\d+\]: (\{.*\})\s*$/.exec(line)?.[1];
+  return json === undefined ? undefined : JSON.parse(json);
 }

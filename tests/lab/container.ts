@@ -49,11 +49,8 @@ export interface Container {
   restoreNetwork(): Promise<void>;
   /** Starts a program of the host in the container's network: both share 127.0.0.1. */
   runInNetwork(program: string, args: readonly string[], options?: LabProcessOptions): LabProcess;
-  /**
-   * Starts a program of the container on its files and in its network, but not among its processes:
-   * the host can signal it. It has to be stopped before the container reboots.
-   */
-  runInFiles(program: string, args: readonly string[]): Promise<LabProcess>;
+  /** Prints the console from its beginning and goes on, through reboots; the journal goes there too. */
+  followConsole(): LabProcess;
   /** The processes of a service that runs inside, as the host numbers them. */
   hostPids(service: string): Promise<number[]>;
   /** Shuts down and removes everything: processes, cgroups, mounts, namespaces, files. */
@@ -79,30 +76,38 @@ export async function startContainer(options: ContainerOptions): Promise<Contain
     if (network !== undefined) cleanups.push(network.remove);
     cleanups.push(async () => await removeCgroups(name));
     const procsFiles = await createCgroups(name);
+    const consoleLog = join(overlay.directory, "console.log");
+    await Deno.writeTextFile(consoleLog, "");
     const machine = createMachine({
       name,
       root: overlay.root,
       procsFiles,
       binds: options.bind ?? [],
       networkPath: network?.path,
-      consoleLog: join(overlay.directory, "console.log"),
+      consoleLog,
     });
     cleanups.push(machine.shutDown);
     await machine.powerOn();
-    return containerOf(name, machine, network, cleanups, cleanUp);
+    return containerOf({ name, machine, network, consoleLog, cleanups, cleanUp });
   } catch (error) {
     await cleanUp();
     throw error;
   }
 }
 
-function containerOf(
-  name: string,
-  machine: Machine,
-  network: ContainerNetwork | undefined,
-  cleanups: (() => Promise<void>)[],
-  cleanUp: () => Promise<void>,
-): Container {
+/** What a running container is made of. */
+interface Parts {
+  readonly name: string;
+  readonly machine: Machine;
+  readonly network: ContainerNetwork | undefined;
+  readonly consoleLog: string;
+  /** Undone in reverse order by `cleanUp`. */
+  readonly cleanups: (() => Promise<void>)[];
+  readonly cleanUp: () => Promise<void>;
+}
+
+function containerOf(parts: Parts): Container {
+  const { name, machine, network, consoleLog, cleanups, cleanUp } = parts;
   /** The container's file system as it sees it itself, its own /run and /tmp included. */
   const inside = async (path: string) => `/proc/${await machine.leader()}/root${path}`;
 
@@ -155,22 +160,6 @@ function containerOf(
     return startBeside([...enter, program, ...args], options);
   };
 
-  const runInFiles: Container["runInFiles"] = async (program, args) => {
-    // Without the process namespace nsenter does not fork: its pid becomes the program's.
-    const enter = [
-      "nsenter",
-      "-t",
-      String(await machine.leader()),
-      "-m",
-      "-u",
-      "-i",
-      "-n",
-      "-r",
-      "-w",
-    ];
-    return startBeside([...enter, program, ...args]);
-  };
-
   const hostPids: Container["hostPids"] = async (service) => {
     const list = await readFile(`/sys/fs/cgroup/system.slice/${service}/cgroup.procs`);
     return list.split("\n").filter((line) => line !== "").map(Number);
@@ -189,7 +178,7 @@ function containerOf(
     cutNetwork: async () => await ownNetwork(network).cut(),
     restoreNetwork: async () => await ownNetwork(network).restore(),
     runInNetwork,
-    runInFiles,
+    followConsole: () => startBeside(["tail", "--lines=+1", "--follow", consoleLog]),
     hostPids,
     stop: cleanUp,
     [Symbol.asyncDispose]: cleanUp,

@@ -11,8 +11,19 @@ import { SECRETS } from "./first_start/setting.ts";
 const WITNESS = fileURLToPath(new URL("first_start/witness_main.ts", import.meta.url));
 
 /** What the tests of this suite hand on to one another: they are one story, in their order. */
-const story: { node?: Node; log?: LogReader; keys?: unknown; agentId?: string } = {};
-const shared = { sanitizeOps: false, sanitizeResources: false };
+const story: { node?: Node; log?: LogReader; keys?: unknown; agentId?: string; broken?: string } =
+  {};
+
+/** One test of the story. After the first that failed the others say so at once, not after waits. */
+function chapter(name: string, tell: () => Promise<void>): void {
+  const fn = async () => {
+    if (story.broken !== undefined) throw new Error(`not reached: "${story.broken}" failed`);
+    story.broken = name;
+    await tell();
+    delete story.broken;
+  };
+  Deno.test({ name, fn, sanitizeOps: false, sanitizeResources: false });
+}
 
 function theNode(): Node {
   assert.ok(story.node, "the node could not be laid out");
@@ -46,11 +57,11 @@ Deno.test.beforeAll(async () => {
 
 Deno.test.afterAll(async () => await story.node?.stop());
 
-Deno.test("killed with keys and no answer: keeps the keys it made", shared, async () => {
+chapter("killed with keys and no answer: keeps the keys it made", async () => {
   const { agent, portal } = theNode();
   await portal.admin("POST", "/admin/outage", { down: true });
   await agent.start();
-  story.log = await agent.follow();
+  story.log = agent.follow();
   await waitUntil("identity.json", async () => await readKept(theNode()), { timeoutMs: 30_000 });
   const kept = await killAgent();
   story.keys = kept.identity.keys;
@@ -58,7 +69,7 @@ Deno.test("killed with keys and no answer: keeps the keys it made", shared, asyn
   assert.deepEqual((await assertSameAgent(kept)).agents, {});
 });
 
-Deno.test("killed after an answer that was lost: has no ID, keeps its token", shared, async () => {
+chapter("killed after an answer that was lost: has no ID, keeps its token", async () => {
   const { portal, container } = theNode();
   const fault = { match: { path: "/enroll" }, action: { cut: "after" } };
   await portal.admin("POST", "/admin/faults", fault);
@@ -72,24 +83,22 @@ Deno.test("killed after an answer that was lost: has no ID, keeps its token", sh
   assert.ok((await container.readFile("/etc/pbx-agent/config.yaml")).includes(portal.token));
 });
 
-Deno.test("killed when enrolled: is the agent of the lost answer", shared, async () => {
+chapter("killed when enrolled: is the agent of the lost answer", async () => {
   await theLog().next("enrolled");
   const kept = await killAgent();
   await assertSameAgent(kept);
   assert.equal(kept.identity.binding?.agent_id, story.agentId);
 });
 
-Deno.test("killed when k3s was started, and rebooted: goes on", shared, async () => {
+chapter("killed when k3s was started, and rebooted: goes on", async () => {
   await theLog().next("k3s_started");
   const kept = await killAgent();
   await assertSameAgent(kept);
   assert.notEqual(kept.step, "done");
-  await theLog().stop();
   await theNode().container.reboot();
-  story.log = await theNode().agent.follow();
 });
 
-Deno.test("killed when the API is up: goes on with the Secrets", shared, async () => {
+chapter("killed when the API is up: goes on with the Secrets", async () => {
   await theLog().next("api_up", 120_000);
   const kept = await killAgent();
   await assertSameAgent(kept);
@@ -97,7 +106,7 @@ Deno.test("killed when the API is up: goes on with the Secrets", shared, async (
   await theLog().next("first_start_done", 60_000);
 });
 
-Deno.test("after all of it: converges, with nothing pending", shared, async () => {
+chapter("after all of it: converges, with nothing pending", async () => {
   const report = await waitForReport((latest) =>
     latest.node.api === "up" && latest.node.k3s.unit === "active" &&
     latest.conditions.length === 0 &&
@@ -111,7 +120,7 @@ Deno.test("after all of it: converges, with nothing pending", shared, async () =
   assert.deepEqual(view.breaches, []);
 });
 
-Deno.test("the token: one enrollment used it, and it is gone", shared, async () => {
+chapter("the token: one enrollment used it, and it is gone", async () => {
   const { container, portal } = theNode();
   const view = await viewPortal(theNode());
   const enrolled = view.requests.filter(({ path, status }) =>
@@ -126,7 +135,7 @@ Deno.test("the token: one enrollment used it, and it is gone", shared, async () 
   assert.equal(found.stdout, "", "the token is still in a file");
 });
 
-Deno.test("files: modes and owners as written down", shared, async () => {
+chapter("files: modes and owners as written down", async () => {
   const modes: Record<string, string> = {
     "/etc/pbx-agent/config.yaml": "600",
     "/var/lib/pbx-agent": "700",
@@ -143,7 +152,7 @@ Deno.test("files: modes and owners as written down", shared, async () => {
   assert.equal(listed, expected);
 });
 
-Deno.test("Secrets: in the API with the right content, says another client", shared, async () => {
+chapter("Secrets: in the API with the right content, says another client", async () => {
   const { container, s3 } = theNode();
   const kubeconfig = await Deno.makeTempFile();
   await Deno.writeTextFile(kubeconfig, await container.readFile("/etc/rancher/k3s/k3s.yaml"));
@@ -174,44 +183,35 @@ Deno.test("Secrets: in the API with the right content, says another client", sha
   assert.equal(await kubectl(container, [...managed, labels]), expected);
 });
 
-Deno.test("first-start manifests: k3s has deployed them", shared, async () => {
+chapter("first-start manifests: k3s has deployed them", async () => {
   const marker = ["-n", "kube-system", "get", "configmap", "lab-first-start", "-o=name"];
   const found = await kubectl(theNode().container, marker);
   assert.equal(found.trim(), "configmap/lab-first-start");
 });
 
-Deno.test(
-  "drop-ins: k3s schedules snapshots by them and keeps one in the bucket",
-  shared,
-  async () => {
-    const { container, s3 } = theNode();
-    const log = await container.run(["journalctl", "--unit=k3s.service", "--output=cat"]);
-    const schedules = log.split("\n").filter((line) => line.includes('msg="schedule, now='));
-    assert.match(schedules.at(-1) ?? "", /next=\S+T03:17:00Z/);
-    await container.run(["k3s", "etcd-snapshot", "save", "--name", "witness"]);
-    const [saved, ...others] = await s3.objects();
-    assert.deepEqual(others, []);
-    // `.zip` is etcd-snapshot-compress; folder, bucket and keys can only come from the Secret.
-    assert.match(saved ?? "", /^lab\/witness-.*\.zip$/);
-  },
-);
+chapter("drop-ins: k3s schedules snapshots by them and keeps one in the bucket", async () => {
+  const { container, s3 } = theNode();
+  const log = await container.run(["journalctl", "--unit=k3s.service", "--output=cat"]);
+  const schedules = log.split("\n").filter((line) => line.includes('msg="schedule, now='));
+  assert.match(schedules.at(-1) ?? "", /next=\S+T03:17:00Z/);
+  await container.run(["k3s", "etcd-snapshot", "save", "--name", "witness"]);
+  const [saved, ...others] = await s3.objects();
+  assert.deepEqual(others, []);
+  // `.zip` is etcd-snapshot-compress; folder, bucket and keys can only come from the Secret.
+  assert.match(saved ?? "", /^lab\/witness-.*\.zip$/);
+});
 
-Deno.test(
-  "k3s: no other token than the portal's, and the packaged add-ons off",
-  shared,
-  async () => {
-    const { container } = theNode();
-    const token = await container.readFile("/var/lib/rancher/k3s/server/token");
-    assert.ok(token.trim().endsWith(`:${SECRETS.k3s}`), "k3s made a token of its own");
-    const charts = await kubectl(container, ["-n", "kube-system", "get", "helmcharts", "-o=name"]);
-    assert.equal(charts, "", "traefik was deployed though the ingress is 'none'");
-  },
-);
+chapter("k3s: no other token than the portal's, and the packaged add-ons off", async () => {
+  const { container } = theNode();
+  const token = await container.readFile("/var/lib/rancher/k3s/server/token");
+  assert.ok(token.trim().endsWith(`:${SECRETS.k3s}`), "k3s made a token of its own");
+  const charts = await kubectl(container, ["-n", "kube-system", "get", "helmcharts", "-o=name"]);
+  assert.equal(charts, "", "traefik was deployed though the ingress is 'none'");
+});
 
-Deno.test("rebooted when done: syncs on as the same agent, changes nothing", shared, async () => {
+chapter("rebooted when done: syncs on as the same agent, changes nothing", async () => {
   const { container, portal } = theNode();
   const uids = await secretUids();
-  await theLog().stop();
   await portal.admin("DELETE", "/admin/requests");
   await container.reboot();
   const bootId = await container.bootId();
@@ -222,7 +222,7 @@ Deno.test("rebooted when done: syncs on as the same agent, changes nothing", sha
   assert.equal(await secretUids(), uids);
 });
 
-Deno.test("the log: says what happened and never a secret", shared, async () => {
+chapter("the log: says what happened and never a secret", async () => {
   const { agent, container, portal, s3 } = theNode();
   const journal = await agent.journal();
   const everything = journal + await container.run(["journalctl", "--output=verbose"]);

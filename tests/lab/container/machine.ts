@@ -123,7 +123,7 @@ function nspawnFlags(settings: MachineSettings): string[] {
     "--link-journal=no",
     "--resolv-conf=off",
     "--timezone=off",
-    "--console=pipe",
+    "--console=read-only",
     ...binds,
     ...network,
   ];
