@@ -1,6 +1,5 @@
 import type { Disk, DiskError } from "../ports/disk.ts";
-import { fail, ok } from "../result.ts";
-import type { Result } from "../result.ts";
+import { ok, type Result } from "../result.ts";
 import type { Found } from "./durable.ts";
 import { readDocument, writeDocument } from "./durable.ts";
 import { FORMAT, jsonBytes, jsonParser } from "./json_document.ts";
@@ -12,8 +11,9 @@ export interface Store {
   /** The state as of now, saved or not. */
   readonly state: State;
   /**
-   * Changes the state only if the change is on disk: for what must not be acted upon before it would
-   * survive a crash (an accepted desired state, an operation's step).
+   * Changes the state only once the change is on disk: for what must not be acted upon before it would
+   * survive a crash (an accepted desired state, an operation's step). `change` may be called twice, the
+   * second time on a state that learnt something during the write.
    */
   commit(change: (state: State) => State): Promise<Result<void, DiskError>>;
   /**
@@ -37,48 +37,43 @@ export function loadState(disk: Disk): Promise<Result<Found<State>, DiskError>> 
 export function openStore(disk: Disk, initial: State, saved: State | null): Store {
   let state = initial;
   let onDisk = saved === null ? null : serialize(saved);
-  /** Writes in order: a later value never lands before an earlier one. */
   let queue: Promise<unknown> = Promise.resolve();
 
-  function save(value: State): Promise<Result<void, DiskError>> {
-    const run = queue.then(async () => {
-      const text = serialize(value);
-      if (text === onDisk) return ok(undefined);
-      const written = await writeDocument(
-        disk,
-        STATE_FILE,
-        jsonBytes({ format: FORMAT, ...value }),
-      );
-      if (!written.ok) {
-        // A write that failed at its end may be there all the same: what the file holds is unknown.
-        onDisk = null;
-        return fail(written.error);
-      }
-      onDisk = text;
-      return ok(undefined);
-    });
+  /** One write after the other: a later value never lands before an earlier one. */
+  function inOrder<T>(work: () => Promise<T>): Promise<T> {
+    const run = queue.then(work);
     queue = run.catch(() => undefined);
     return run;
+  }
+
+  async function write(value: State): Promise<Result<void, DiskError>> {
+    const text = serialize(value);
+    if (text === onDisk) return ok(undefined);
+    const written = await writeDocument(disk, STATE_FILE, jsonBytes({ format: FORMAT, ...value }));
+    // A write that failed at its end may be there all the same: then what the file holds is unknown.
+    onDisk = written.ok ? text : null;
+    return written;
   }
 
   return {
     get state() {
       return state;
     },
-    async commit(change) {
-      const before = state;
-      const wanted = change(before);
-      state = wanted;
-      const saved = await save(wanted);
-      if (!saved.ok && state === wanted) state = before;
-      return saved;
-    },
+    commit: (change) =>
+      inOrder(async () => {
+        const before = state;
+        const wanted = change(before);
+        const written = await write(wanted);
+        // What was learnt meanwhile stays; its own write comes next.
+        if (written.ok) state = state === before ? wanted : change(state);
+        return written;
+      }),
     async keep(change) {
       state = change(state);
-      await save(state);
+      await inOrder(() => write(state));
     },
     async flush() {
-      await save(state);
+      await inOrder(() => write(state));
     },
   };
 }
