@@ -1,13 +1,12 @@
 import type { Ports } from "../ports/mod.ts";
 import type { DiskError } from "../ports/disk.ts";
 import type { ConditionCode } from "../protocol/conditions.ts";
-import { sealingPublicKey } from "../protocol/sealing.ts";
-import type { SealingKey } from "../protocol/sealing.ts";
 import type { Config } from "../state/config.ts";
 import { clear, raise } from "../state/conditions.ts";
-import type { Binding, Identity, KeyPairs } from "../state/identity.ts";
+import type { Binding } from "../state/identity.ts";
 import type { Store } from "../state/store.ts";
 import type { Channels } from "./channels.ts";
+import type { IdentityHolder } from "./identity_holder.ts";
 import type { ProgramInfo } from "./program_info.ts";
 import type { RequestMemory } from "./request_memory.ts";
 
@@ -30,35 +29,9 @@ export interface Context {
 /** The context of an agent that has an ID. */
 export interface BoundContext extends Context {
   readonly binding: Binding;
-  readonly keys: KeyPairs;
-  /** What opens sealed boxes: the current key, and during a rotation the other one. */
-  readonly sealingKeys: readonly SealingKey[];
+  readonly identity: IdentityHolder;
   /** Base URL of the portal it talks to. */
   readonly portal: string;
-}
-
-/** The context of an enrolled agent that talks to `portal`. */
-export function bind(
-  context: Context,
-  identity: Identity,
-  binding: Binding,
-  portal: string,
-): BoundContext {
-  return {
-    ...context,
-    binding,
-    keys: identity.keys,
-    sealingKeys: sealingKeysOf(identity),
-    portal,
-  };
-}
-
-/** The keys that open boxes sealed to this identity. */
-export function sealingKeysOf(identity: Identity): readonly SealingKey[] {
-  const pairs = identity.previous === undefined
-    ? [identity.keys]
-    : [identity.keys, identity.previous];
-  return pairs.map(({ sealing }) => ({ secretKey: sealing, publicKey: sealingPublicKey(sealing) }));
 }
 
 /** The portal's time as far as known: local clock plus the known offset, milliseconds. */

@@ -42,7 +42,7 @@ export async function applySecrets(
   always: boolean,
 ): Promise<Result<void, string>> {
   const { k8s, log } = context.ports;
-  const objects = openClusterSecrets(secrets, context.sealingKeys);
+  const objects = openClusterSecrets(secrets, context.identity.sealingKeys);
   if (!objects.ok) return objects;
   for (const { ref, object } of objects.value) {
     const name = `${ref.namespace}/${ref.name}`;

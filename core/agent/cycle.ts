@@ -10,6 +10,7 @@ import { judgeSyncAnswer } from "./judge.ts";
 import { type Observation, type Observer, openObserver } from "./observe.ts";
 import { openReleases, type Releases } from "./releases.ts";
 import { buildReport } from "./report.ts";
+import { confirmKeys } from "./rotation.ts";
 import { takeOffer } from "./take_offer.ts";
 import { clearTrouble, noteTrouble } from "./trouble.ts";
 
@@ -67,7 +68,7 @@ export async function sync(
   const report = buildReport({
     program: context.program,
     programSha256: await context.program.sha256(),
-    keysCreatedAt: context.keys.created_at,
+    keysCreatedAt: context.identity.current.keys.created_at,
     binding: context.binding,
     state: context.store.state,
     observation,
@@ -83,8 +84,11 @@ export async function sync(
     once,
   });
   switch (outcome.do) {
-    case "apply":
-      return await receive(context, parts, outcome.body, report.desired.tag !== null);
+    case "apply": {
+      const synced = await receive(context, parts, outcome.body, report.desired.tag !== null);
+      if (synced.end === "accepted" && outcome.current) await confirmKeys(context);
+      return synced;
+    }
     case "stop":
       await noteTrouble(context, "revoked", `the portal refuses this identity: ${outcome.message}`);
       return { end: "stop", operation: null };
@@ -119,7 +123,7 @@ async function receive(
   body: JsonValue,
   reportedDesired: boolean,
 ): Promise<Synced> {
-  const judgement = judgeSyncAnswer(body, context.sealingKeys);
+  const judgement = judgeSyncAnswer(body, context.identity.sealingKeys);
   if (judgement.kind === "malformed") {
     await context.channels.failed("sync");
     await noteTrouble(

@@ -16,7 +16,8 @@ import type { Secret } from "../secret.ts";
 import { saveBootstrap } from "../state/bootstrap.ts";
 import { type Identity, saveIdentity } from "../state/identity.ts";
 import type { Context } from "./context.ts";
-import { correctedNow, sealingKeysOf } from "./context.ts";
+import { correctedNow } from "./context.ts";
+import { sealingKeysOf } from "./identity_holder.ts";
 import { CONNECT_MS, MAX_BODY, TOTAL_MS } from "./exchange.ts";
 import { clearTrouble, noteTrouble } from "./trouble.ts";
 

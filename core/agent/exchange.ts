@@ -5,9 +5,11 @@ import { type Meaning, meaningOf } from "../protocol/answer.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
 import { MAX_REFUSALS, type Reaction, reactionTo } from "../protocol/reaction.ts";
 import { sign, signedBytes } from "../protocol/signing.ts";
+import type { KeyPairs } from "../state/identity.ts";
 import type { ChannelName } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
+import { otherKeys } from "./identity_holder.ts";
 
 /** Largest body in either direction, bytes decoded (protocol §1). */
 export const MAX_BODY = 262_144;
@@ -17,7 +19,8 @@ export const CONNECT_MS = 10_000;
 
 /** A request that the agent signs. `path` begins after the portal's base. */
 export interface SignedRequest {
-  readonly channel: ChannelName;
+  /** Whose backoff it shares; null: the caller waits on its own account. */
+  readonly channel: ChannelName | null;
   readonly method: "GET" | "POST";
   readonly path: string;
   /** The JSON body; none for GET. */
@@ -28,7 +31,13 @@ export interface SignedRequest {
 
 /** What a signed request came to, with the waiting already booked on its channel. */
 export type Outcome =
-  | { readonly do: "apply"; readonly body: JsonValue; readonly bytes: Uint8Array }
+  | {
+    readonly do: "apply";
+    readonly body: JsonValue;
+    readonly bytes: Uint8Array;
+    /** The pair of keys in use signed it, and not the other one of a rotation. */
+    readonly current: boolean;
+  }
   | Exclude<Reaction, { do: "apply" | "sign_again" }>
   /** The program has to end. */
   | { readonly do: "aborted" };
@@ -51,10 +60,17 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
     return await notSent(context, request.channel, message);
   }
 
+  let keys = context.identity.current.keys;
   while (true) {
-    const reply = await send(context, request, body, key);
+    const reply = await send(context, request, body, key, keys);
     if (!reply.ok && reply.error.code === "aborted") return { do: "aborted" };
     const meaning = forNow(request, meaningOf(reply, correctedNow(context)));
+    // While a key rotation is under way, a 401 counts only after both keys were refused (protocol §1).
+    const other = otherKeys(context.identity.current);
+    if (meaning.kind === "unauthorized" && other !== null && keys !== other && !request.once) {
+      keys = other;
+      continue;
+    }
     if (meaning.kind === "clock_skew") await learnOffset(context, meaning.portalTime);
     const { reaction, memory } = reactionTo(meaning, context.requests.of(memoryKey));
     context.requests.remember(memoryKey, memory);
@@ -64,7 +80,8 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
     }
     if (reaction.do === "apply") {
       if (meaning.kind !== "success" || !reply.ok) throw new Error("applied what is no success");
-      return { do: "apply", body: meaning.body, bytes: reply.value.body };
+      const current = keys === context.identity.current.keys;
+      return { do: "apply", body: meaning.body, bytes: reply.value.body, current };
     }
     await book(context, request.channel, reaction);
     return reaction;
@@ -92,7 +109,13 @@ function forNow(request: SignedRequest, meaning: Meaning): Meaning {
   return { kind: "trouble", code: meaning.code || "http_404", message: meaning.message };
 }
 
-function send(context: BoundContext, request: SignedRequest, body: Uint8Array, key: string) {
+function send(
+  context: BoundContext,
+  request: SignedRequest,
+  body: Uint8Array,
+  key: string,
+  keys: KeyPairs,
+) {
   const url = new URL(context.portal + request.path);
   const path = url.pathname + url.search;
   const second = context.requests.secondFor(key, Math.floor(correctedNow(context) / 1000));
@@ -104,7 +127,7 @@ function send(context: BoundContext, request: SignedRequest, body: Uint8Array, k
       "PBX-Protocol": "1",
       "PBX-Agent": context.binding.agent_id,
       "PBX-Timestamp": String(second),
-      "PBX-Signature": encodeBase64(sign(context.keys.signing, bytes)),
+      "PBX-Signature": encodeBase64(sign(keys.signing, bytes)),
       ...(request.body === undefined ? {} : { "Content-Type": "application/json" }),
     },
     ...(request.body === undefined ? {} : { body }),
@@ -147,9 +170,10 @@ export async function judgeOffset(context: BoundContext, offsetMs: number): Prom
 
 async function book(
   context: BoundContext,
-  channel: ChannelName,
+  channel: ChannelName | null,
   reaction: Reaction,
 ): Promise<void> {
+  if (channel === null) return;
   switch (reaction.do) {
     case "back_off":
       return await context.channels.failed(channel);
@@ -171,9 +195,9 @@ const REFUSED_BEFORE =
 
 async function notSent(
   context: BoundContext,
-  channel: ChannelName,
+  channel: ChannelName | null,
   message: string,
 ): Promise<Outcome> {
-  await context.channels.failed(channel);
+  if (channel !== null) await context.channels.failed(channel);
   return { do: "give_up", code: "not_sent", message };
 }

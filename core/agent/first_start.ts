@@ -3,6 +3,7 @@ import { manifestPath } from "../host/manifests.ts";
 import { namespaceUid } from "../cluster/kubernetes_facts.ts";
 import { openSealed } from "../protocol/sealing.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
+import { readBootstrap } from "./read_bootstrap.ts";
 import { writeDocument } from "../state/durable.ts";
 import { K3S_CONFIG_FILE, K3S_HOLD_FILE, K3S_UNIT } from "../state/paths.ts";
 import type { State } from "../state/state.ts";
@@ -19,21 +20,18 @@ const MOVED: Advance = { moved: true };
  * Tries the next step of k3s's first start (operations.md, First start, step 5). The step is in the
  * state file and every one can be repeated, so a crash anywhere resumes where it was.
  */
-export function advanceFirstStart(
-  context: BoundContext,
-  bootstrap: Bootstrap | null,
-): Promise<Advance> {
+export async function advanceFirstStart(context: BoundContext): Promise<Advance> {
   switch (context.store.state.first_start) {
     case "configure":
-      return configure(context, bootstrap);
+      return await configure(context, await readBootstrap(context));
     case "start":
-      return startK3s(context);
+      return await startK3s(context);
     case "wait_api":
-      return waitForApi(context);
+      return await waitForApi(context);
     case "write_secrets":
-      return writeSecrets(context, bootstrap);
+      return await writeSecrets(context, await readBootstrap(context));
     case "done":
-      return Promise.resolve(MOVED);
+      return MOVED;
   }
 }
 
@@ -44,11 +42,11 @@ async function configure(context: BoundContext, bootstrap: Bootstrap | null): Pr
     );
   }
   const { k3s, manifests } = bootstrap.answer;
-  const token = openSealed(k3s.token.sealed, context.sealingKeys);
+  const token = openSealed(k3s.token.sealed, context.identity.sealingKeys);
   if (!token.ok) return waits(`k3s.token: ${token.error.message}`);
   const agentToken = k3s.agent_token === undefined
     ? undefined
-    : openSealed(k3s.agent_token.sealed, context.sealingKeys);
+    : openSealed(k3s.agent_token.sealed, context.identity.sealingKeys);
   if (agentToken !== undefined && !agentToken.ok) {
     return waits(`k3s.agent_token: ${agentToken.error.message}`);
   }

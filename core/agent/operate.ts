@@ -6,18 +6,20 @@ import type { Bootstrap } from "../state/bootstrap.ts";
 import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
 import { correctedNow, timestamp } from "./context.ts";
+import { readBootstrap } from "./read_bootstrap.ts";
+import { openRotation } from "./rotation.ts";
 
 /** Runs the stored operation to its end, or until the program ends. `changed`: there is news to send. */
 export async function operate(
   context: BoundContext,
-  bootstrap: Bootstrap | null,
   changed: () => void,
 ): Promise<void> {
   const { store, ports } = context;
   const engine: EngineContext = {
     ports,
-    node: nodeFacts(context, bootstrap),
-    sealingKeys: context.sealingKeys,
+    node: nodeFacts(context, await readBootstrap(context)),
+    sealingKeys: () => context.identity.sealingKeys,
+    rotation: openRotation(context),
     stop: context.stop,
     timestamp: () => timestamp(context),
     journal: () => present(store.state.operation),

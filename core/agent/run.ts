@@ -5,11 +5,11 @@ import { watchDisk } from "../state/disk_watch.ts";
 import { type Identity, newKeys, saveIdentity } from "../state/identity.ts";
 import { IDENTITY_FILE } from "../state/paths.ts";
 import { openStore } from "../state/store.ts";
-import { loadBootstrap } from "../state/bootstrap.ts";
 import { openChannels } from "./channels.ts";
 import type { BoundContext, Context } from "./context.ts";
-import { bind, clearConditions, raiseCondition } from "./context.ts";
+import { clearConditions, raiseCondition } from "./context.ts";
 import { enroll } from "./enroll.ts";
+import { holdIdentity, type IdentityHolder } from "./identity_holder.ts";
 import { type LifeEvent, next } from "./life.ts";
 import type { Stage } from "../state/state.ts";
 import type { ProgramInfo } from "./program_info.ts";
@@ -78,7 +78,8 @@ function openContext(
 async function live(context: Context, beginning: Beginning): Promise<void> {
   const { log } = context.ports;
   let stage: Stage = beginning.stage;
-  let { identity, bootstrap } = beginning;
+  let identity = beginning.identity;
+  let holder: IdentityHolder | null = null;
   log.write("info", "stage", `the agent starts as ${stage}`, { stage });
 
   const move = async (event: LifeEvent) => {
@@ -110,8 +111,6 @@ async function live(context: Context, beginning: Beginning): Promise<void> {
           break;
         }
         identity = enrollment.identity;
-        const stored = await loadBootstrap(context.ports.disk);
-        bootstrap = stored.ok && stored.value.kind === "loaded" ? stored.value.value : null;
         await move("enrolled");
         break;
       }
@@ -120,7 +119,8 @@ async function live(context: Context, beginning: Beginning): Promise<void> {
         if (stage === "starting_k3s" && context.store.state.first_start === "done") {
           await move("k3s_started");
         }
-        const end = await serve(await settle(context, present(identity)), bootstrap, move);
+        holder ??= hold(context, identity);
+        const end = await serve(await settle(context, holder), move);
         if (end === "aborted") return;
         await noteRevoked(context);
         await move("identity_revoked");
@@ -128,7 +128,8 @@ async function live(context: Context, beginning: Beginning): Promise<void> {
         return;
       }
       case "revoked":
-        if (await knock(await settle(context, present(identity)))) {
+        holder ??= hold(context, identity);
+        if (await knock(await settle(context, holder))) {
           await move("identity_accepted");
           break;
         }
@@ -164,6 +165,13 @@ function present(identity: Identity | null): Identity {
   return identity;
 }
 
+/** Holds the identity that the stage is certain to have an ID in. */
+function hold({ ports }: Context, identity: Identity | null): IdentityHolder {
+  const { binding, ...keys } = present(identity);
+  if (binding === null) throw new Error("this stage has an ID");
+  return holdIdentity(ports.disk, { ...keys, binding });
+}
+
 /** Makes keys and stores them before they are used; null when they could not be stored yet. */
 async function createKeys(context: Context): Promise<Identity | null> {
   const { disk, random, clock, log } = context.ports;
@@ -183,14 +191,13 @@ async function createKeys(context: Context): Promise<Identity | null> {
 const KEYS_AGAIN_MS = 5_000;
 
 /** The context of an agent that has an ID, with what its configuration says about that. */
-async function settle(context: Context, identity: Identity): Promise<BoundContext> {
+async function settle(context: Context, identity: IdentityHolder): Promise<BoundContext> {
   const { config } = context;
-  const { binding } = identity;
-  if (binding === null) throw new Error("an agent without an ID cannot go on");
+  const { binding } = identity.current;
   await clearConditions(context, "identity_unreadable");
   if (config.clusterId === binding.cluster_id && config.nodeName === binding.node_name) {
     await clearConditions(context, "already_bound");
-    return bind(context, identity, binding, config.portal);
+    return { ...context, binding, identity, portal: config.portal };
   }
   await raiseCondition(
     context,
@@ -199,7 +206,7 @@ async function settle(context: Context, identity: Identity): Promise<BoundContex
       `${binding.node_name} of cluster ${binding.cluster_id} and stays that: to make it another, ` +
       "uninstall it first",
   );
-  return bind(context, identity, binding, binding.portal);
+  return { ...context, binding, identity, portal: binding.portal };
 }
 
 async function idle({ ports, stop }: Context): Promise<void> {

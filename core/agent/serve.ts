@@ -1,5 +1,4 @@
 import { isOwed } from "../operations/outbox.ts";
-import type { Bootstrap } from "../state/bootstrap.ts";
 import type { BoundContext } from "./context.ts";
 import { cycle, openCycleParts } from "./cycle.ts";
 import { dropToken } from "./drop_token.ts";
@@ -32,7 +31,6 @@ interface Task {
  */
 export async function serve(
   context: BoundContext,
-  bootstrap: Bootstrap | null,
   moved: (event: LifeEvent) => Promise<void>,
 ): Promise<ServeEnd> {
   const waker = openWaker(context.stop);
@@ -40,9 +38,9 @@ export async function serve(
   const tasks = [
     tokenTask(context),
     cycleTask(context),
-    firstStartTask(context, bootstrap, moved),
+    firstStartTask(context, moved),
     eventsTask(context),
-    operationTask(context, bootstrap, waker),
+    operationTask(context, waker),
   ];
   const { clock } = context.ports;
   await noteBoot(context);
@@ -100,7 +98,6 @@ function cycleTask(context: BoundContext): Task {
 
 function firstStartTask(
   context: BoundContext,
-  bootstrap: Bootstrap | null,
   moved: (event: LifeEvent) => Promise<void>,
 ): Task {
   const { clock, log } = context.ports;
@@ -109,7 +106,7 @@ function firstStartTask(
   return {
     due: () => context.store.state.first_start === "done" ? null : due,
     async run() {
-      const step = await advanceFirstStart(context, bootstrap);
+      const step = await advanceFirstStart(context);
       if (context.store.state.first_start === "done") await moved("k3s_started");
       due = clock.monotonic() + (step.moved ? 0 : Math.min(FIRST_START_MS, context.cycleMs));
       if (step.moved) return null;
@@ -140,7 +137,7 @@ function eventsTask(context: BoundContext): Task {
 }
 
 /** An operation runs beside the other tasks, which go on: a restore takes minutes. */
-function operationTask(context: BoundContext, bootstrap: Bootstrap | null, waker: Waker): Task {
+function operationTask(context: BoundContext, waker: Waker): Task {
   const { clock, log } = context.ports;
   let running = false;
   return {
@@ -151,7 +148,7 @@ function operationTask(context: BoundContext, bootstrap: Bootstrap | null, waker
     },
     run() {
       running = true;
-      void operate(context, bootstrap, waker.wake)
+      void operate(context, waker.wake)
         .catch((cause) => log.write("error", "operation_fault", String(cause)))
         .finally(() => {
           running = false;

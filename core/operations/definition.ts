@@ -5,6 +5,7 @@ import type { OperationEvent } from "../protocol/operation.ts";
 import type { Sealed } from "../protocol/sealed.ts";
 import type { Secret } from "../secret.ts";
 import type { NodeFacts } from "./node_facts.ts";
+import type { Rotation } from "./rotation.ts";
 
 /**
  * The steps that must never run twice (operations.md, The engine). A step of such a name needs a probe:
@@ -68,6 +69,8 @@ export interface StepTools<P> {
   readonly secrets: Map<string, Secret>;
   readonly ports: Ports;
   readonly node: NodeFacts;
+  /** The agent's own keys. */
+  readonly rotation: Rotation;
   /** Aborts at the step's time limit, and when the program has to end. */
   readonly signal: AbortSignal;
   /** Opens a box that was found to open when the operation arrived. Throws where it does not. */

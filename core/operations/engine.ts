@@ -17,12 +17,15 @@ import { stepFailed, stepProgressed, stepStarted, stepSucceeded, succeeded } fro
 import type { NodeFacts } from "./node_facts.ts";
 import { openOperationLog, type OperationLog } from "./operation_log.ts";
 import { createRedactor } from "./redact.ts";
+import type { Rotation } from "./rotation.ts";
 
 /** What the engine works with. */
 export interface EngineContext {
   readonly ports: Ports;
   readonly node: NodeFacts;
-  readonly sealingKeys: readonly SealingKey[];
+  /** What opens sealed boxes now. */
+  sealingKeys(): readonly SealingKey[];
+  readonly rotation: Rotation;
   /** Aborts when the program has to end: the step stays recorded, and the next start resumes it. */
   readonly stop: AbortSignal;
   /** RFC 3339 by the corrected clock. */
@@ -191,9 +194,10 @@ function startStep(context: EngineContext, { log, redactor, secrets, params, ste
     secrets,
     ports: context.ports,
     node: context.node,
+    rotation: context.rotation,
     signal: controller.signal,
     open(sealed) {
-      const opened = openSealed(sealed.sealed, context.sealingKeys);
+      const opened = openSealed(sealed.sealed, context.sealingKeys());
       if (!opened.ok) throw new Error(opened.error.message);
       redactor.know(opened.value);
       return opened.value;

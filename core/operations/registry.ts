@@ -1,7 +1,10 @@
+import { agentRotateKey } from "./agent_rotate_key.ts";
 import type { AnyDefinition } from "./definition.ts";
 
 /** Every operation that this agent carries out; any other kind is `unsupported`. */
-const OPERATIONS: readonly AnyDefinition[] = [];
+const OPERATIONS: readonly AnyDefinition[] = [
+  agentRotateKey,
+];
 
 /** The definition of a kind, or null. */
 export function definitionOf(kind: string): AnyDefinition | null {

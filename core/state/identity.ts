@@ -42,7 +42,9 @@ const IdentityDocument = z.object({
   format: z.literal(FORMAT),
   binding: Binding.nullable(),
   keys: KeyPairs,
-  /** During a rotation, the pair that is being replaced. */
+  /** During a rotation, the pair that is to be registered. */
+  next: KeyPairs.optional(),
+  /** During a rotation, after the registration: the pair before, until a sync with the new one succeeds. */
   previous: KeyPairs.optional(),
 });
 /** identity.json: keys from the first start on, the binding once the portal has given an ID. */
@@ -68,6 +70,7 @@ export function saveIdentity(disk: Disk, identity: Identity): Promise<Result<voi
     format: FORMAT,
     binding: identity.binding,
     keys: plain(identity.keys),
+    ...(identity.next === undefined ? {} : { next: plain(identity.next) }),
     ...(identity.previous === undefined ? {} : { previous: plain(identity.previous) }),
   };
   return writeDocument(disk, IDENTITY_FILE, jsonBytes(document));

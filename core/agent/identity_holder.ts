@@ -1,0 +1,50 @@
+import type { Disk, DiskError } from "../ports/disk.ts";
+import { type SealingKey, sealingPublicKey } from "../protocol/sealing.ts";
+import type { Result } from "../result.ts";
+import { type Binding, type Identity, type KeyPairs, saveIdentity } from "../state/identity.ts";
+
+/** The identity of an agent that has an ID. */
+export type BoundIdentity = Identity & { readonly binding: Binding };
+
+/** The identity while the agent runs: a rotation changes its keys. */
+export interface IdentityHolder {
+  readonly current: BoundIdentity;
+  /** What opens sealed boxes: the current pair and, during a rotation, the other one. */
+  readonly sealingKeys: readonly SealingKey[];
+  /** Changes the identity only if the change is on disk. */
+  change(to: (identity: BoundIdentity) => BoundIdentity): Promise<Result<void, DiskError>>;
+}
+
+/** Holds `identity`, which is on disk as it is. */
+export function holdIdentity(disk: Disk, identity: BoundIdentity): IdentityHolder {
+  let current = identity;
+  let sealingKeys = sealingKeysOf(identity);
+  return {
+    get current() {
+      return current;
+    },
+    get sealingKeys() {
+      return sealingKeys;
+    },
+    async change(to) {
+      const wanted = to(current);
+      const saved = await saveIdentity(disk, wanted);
+      if (!saved.ok) return saved;
+      current = wanted;
+      sealingKeys = sealingKeysOf(wanted);
+      return saved;
+    },
+  };
+}
+
+/** The pair that is not in use but counts too: the next one, or the one before, while a rotation is under way. */
+export function otherKeys(identity: Identity): KeyPairs | null {
+  return identity.next ?? identity.previous ?? null;
+}
+
+/** The keys that open boxes sealed to this identity. */
+export function sealingKeysOf(identity: Identity): readonly SealingKey[] {
+  const other = otherKeys(identity);
+  const pairs = other === null ? [identity.keys] : [identity.keys, other];
+  return pairs.map(({ sealing }) => ({ secretKey: sealing, publicKey: sealingPublicKey(sealing) }));
+}

@@ -1,0 +1,116 @@
+import type { JsonValue } from "../json.ts";
+import type { Registration, Rotation } from "../operations/rotation.ts";
+import { backoffMs } from "../protocol/backoff.ts";
+import { encodeBase64 } from "../protocol/base64.ts";
+import type { PublicKeys } from "../protocol/enroll.ts";
+import { reseal } from "../protocol/reseal.ts";
+import { rotationProof } from "../protocol/rotate_key.ts";
+import { sealingPublicKey } from "../protocol/sealing.ts";
+import { sign, signingPublicKey } from "../protocol/signing.ts";
+import { fail, ok, type Result } from "../result.ts";
+import { loadBootstrap, saveBootstrap } from "../state/bootstrap.ts";
+import { type KeyPairs, newKeys } from "../state/identity.ts";
+import type { State } from "../state/state.ts";
+import type { BoundContext } from "./context.ts";
+import { exchange } from "./exchange.ts";
+
+/** The rotation of this agent's keys (protocol §7). */
+export function openRotation(context: BoundContext): Rotation {
+  const { identity, ports } = context;
+  return {
+    async prepare() {
+      const stored = identity.current.next;
+      if (stored !== undefined) return ok(stored.created_at);
+      const next = newKeys(ports.random, new Date(ports.clock.now()).toISOString());
+      const saved = await identity.change((now) => ({ ...now, next }));
+      return saved.ok ? ok(next.created_at) : fail(saved.error.message);
+    },
+    register: (failures) => register(context, failures),
+    takeOver: () => takeOver(context),
+    isConfirmed: () =>
+      identity.current.next === undefined && identity.current.previous === undefined,
+    createdAt: () => identity.current.keys.created_at,
+  };
+}
+
+async function register(context: BoundContext, failures: number): Promise<Registration> {
+  const { next } = context.identity.current;
+  // A crash after the take-over, before the step was recorded as done.
+  if (next === undefined) return { kind: "registered" };
+  const keys: PublicKeys = {
+    signing: encodeBase64(signingPublicKey(next.signing)),
+    sealing: encodeBase64(sealingPublicKey(next.sealing)),
+  };
+  const proof = encodeBase64(sign(next.signing, rotationProof(context.binding.agent_id, keys)));
+  const outcome = await exchange(context, {
+    channel: null,
+    method: "POST",
+    path: "/rotate-key",
+    body: { public_keys: keys, proof },
+  });
+  switch (outcome.do) {
+    case "apply":
+      return { kind: "registered" };
+    case "aborted":
+      return { kind: "aborted" };
+    case "stop":
+      return { kind: "refused", message: `the portal refuses both keys: ${outcome.message}` };
+    case "give_up":
+      return { kind: "refused", message: `the portal refuses the new keys: ${outcome.message}` };
+    case "wait":
+      return { kind: "later", ms: outcome.ms, why: "the portal asks to wait" };
+    case "update":
+      return { kind: "refused", message: "the portal takes no agent this old" };
+    case "back_off":
+      return {
+        kind: "later",
+        ms: backoffMs(failures, context.ports.random.fraction()),
+        why: outcome.message,
+      };
+  }
+}
+
+async function takeOver(context: BoundContext): Promise<Result<void, string>> {
+  const { next } = context.identity.current;
+  if (next === undefined) return ok(undefined);
+  const sealed = await sealStored(context, next);
+  if (!sealed.ok) return sealed;
+  const changed = await context.identity.change(({ next: _taken, ...now }) => ({
+    ...now,
+    keys: next,
+    previous: now.keys,
+  }));
+  return changed.ok ? ok(undefined) : fail(changed.error.message);
+}
+
+/**
+ * Ends a rotation after a sync that the new key signed: what that answer brought may still be sealed to
+ * the old one, so it is sealed anew before the old pair goes, last of all.
+ */
+export async function confirmKeys(context: BoundContext): Promise<void> {
+  const { identity, ports } = context;
+  if (identity.current.previous === undefined) return;
+  const sealed = await sealStored(context, identity.current.keys);
+  const changed = sealed.ok ? await identity.change(({ previous: _gone, ...now }) => now) : sealed;
+  if (changed.ok) {
+    ports.log.write("info", "keys_rotated", "the portal takes the new keys; the old ones are gone");
+    return;
+  }
+  const why = typeof changed.error === "string" ? changed.error : changed.error.message;
+  ports.log.write("error", "keys_not_rotated", `the old keys are kept for now: ${why}`);
+}
+
+/** Seals what is stored to a pair's key: state.json, then bootstrap.json. */
+async function sealStored(context: BoundContext, to: KeyPairs): Promise<Result<void, string>> {
+  const { store, ports, identity } = context;
+  const publicKey = sealingPublicKey(to.sealing);
+  const anew = <T>(document: T): T =>
+    reseal(document as JsonValue, identity.sealingKeys, publicKey, ports.random) as T;
+  const stored = await store.commit((state): State => ({ ...state, desired: anew(state.desired) }));
+  if (!stored.ok) return fail(stored.error.message);
+  const bootstrap = await loadBootstrap(ports.disk);
+  if (!bootstrap.ok) return fail(bootstrap.error.message);
+  if (bootstrap.value.kind !== "loaded") return ok(undefined);
+  const saved = await saveBootstrap(ports.disk, anew(bootstrap.value.value));
+  return saved.ok ? ok(undefined) : fail(saved.error.message);
+}

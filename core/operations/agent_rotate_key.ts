@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { defineOperation } from "./definition.ts";
+import { TIMEOUT_MS } from "./timeouts.ts";
+
+/**
+ * Replaces the agent's own keys (protocol §7). Whatever answer is lost and whichever side crashes: the
+ * next pair is on disk before it is registered, a registration can be repeated, and the old pair goes
+ * only after a sync with the new one.
+ */
+export const agentRotateKey = defineOperation({
+  kind: "agent.rotate_key",
+  params: z.strictObject({}),
+  needsApi: true,
+  steps: {
+    generate: {
+      timeoutMs: TIMEOUT_MS.local,
+      async run({ rotation }) {
+        const prepared = await rotation.prepare();
+        if (!prepared.ok) return { kind: "failed", message: prepared.error };
+        return { kind: "done", evidence: `the next keys, made ${prepared.value}, are stored` };
+      },
+    },
+
+    register: {
+      timeoutMs: TIMEOUT_MS.portal,
+      async run({ rotation, ports, signal, say }) {
+        for (let failures = 1; !signal.aborted; failures++) {
+          const registration = await rotation.register(failures);
+          if (registration.kind === "aborted") break;
+          if (registration.kind === "refused") {
+            return { kind: "failed", code: "not_registered", message: registration.message };
+          }
+          if (registration.kind === "registered") {
+            const taken = await rotation.takeOver();
+            if (!taken.ok) return { kind: "failed", message: taken.error };
+            return { kind: "done", evidence: "the portal took the keys, and they are in use" };
+          }
+          await say(`not registered yet: ${registration.why}`);
+          await ports.clock.sleep(registration.ms, signal);
+        }
+        return { kind: "failed", message: "the portal did not take the new keys" };
+      },
+    },
+
+    confirm: {
+      timeoutMs: TIMEOUT_MS.portal,
+      async run({ rotation, waitFor }) {
+        const confirmed = await waitFor(
+          "a sync with the new keys",
+          () => Promise.resolve(rotation.isConfirmed() ? true : null),
+        );
+        if (confirmed === null) {
+          return { kind: "failed", message: "no sync with the new keys succeeded" };
+        }
+        return {
+          kind: "done",
+          handed: { keys_created_at: rotation.createdAt() },
+          evidence: "a sync with the new keys succeeded, and the old ones are gone",
+        };
+      },
+    },
+  },
+  output: ({ keys_created_at }) => ({ keys_created_at: keys_created_at ?? null }),
+});
