@@ -11,6 +11,13 @@ export type LockError =
   | { readonly code: "held"; readonly pid: number | null }
   | { readonly code: "io"; readonly message: string };
 
+/**
+ * Somebody who looks whether the lock is held takes it for an instant: only what is held for longer is
+ * another agent's. Milliseconds; and how often it is tried within them.
+ */
+const PATIENCE_MS = 1_000;
+const TRY_MS = 50;
+
 /** Takes the lock on a file (flock), which is made with mode 0600 and then names this process. */
 export async function takeLock(
   path: string,
@@ -20,7 +27,12 @@ export async function takeLock(
   const opened = await openLockFile(real);
   if (!opened.ok) return opened;
   const { file, writable } = opened.value;
-  if (!await tryLock(file, true)) {
+  let isOurs = await tryLock(file, true);
+  for (let waited = 0; !isOurs && canTry(file) && waited < PATIENCE_MS; waited += TRY_MS) {
+    await new Promise((resolve) => setTimeout(resolve, TRY_MS));
+    isOurs = await tryLock(file, true);
+  }
+  if (!isOurs) {
     file.close();
     return fail({ code: "held", pid: await readPid(real) });
   }
@@ -46,20 +58,25 @@ export async function lockHolder(
   return free ? { held: false, pid: null } : { held: true, pid: await readPid(real) };
 }
 
-/** How long a runtime without `tryLock` waits for a lock before it counts as held, milliseconds. */
-const LOCK_WAIT_MS = 1_000;
-
 /** Deno 2.6 can only wait for a lock, so there the waiting is cut short. */
 async function tryLock(file: Deno.FsFile, exclusive: boolean): Promise<boolean> {
-  const { tryLock } = file as { tryLock?: (exclusive: boolean) => Promise<boolean> };
+  const { tryLock } = file as MayTry;
   if (tryLock !== undefined) return await tryLock.call(file, exclusive);
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => resolve(false), LOCK_WAIT_MS);
+    timer = setTimeout(() => resolve(false), PATIENCE_MS);
   });
   const had = await Promise.race([file.lock(exclusive).then(() => true, () => false), late]);
   clearTimeout(timer);
   return had;
+}
+
+interface MayTry {
+  readonly tryLock?: (exclusive: boolean) => Promise<boolean>;
+}
+
+function canTry(file: Deno.FsFile): boolean {
+  return (file as MayTry).tryLock !== undefined;
 }
 
 async function openLockFile(

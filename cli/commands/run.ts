@@ -17,6 +17,7 @@ const END_MS = 1_500;
 
 /** `pbx-agent run`: the service. */
 export async function run(args: Arguments, entry: Entry): Promise<ExitCode> {
+  const stop = stopOnSignals();
   const rooted = args.root === undefined ? {} : { root: args.root };
   if (args.root === undefined && Deno.uid() !== 0) {
     return end(
@@ -57,7 +58,6 @@ export async function run(args: Arguments, entry: Entry): Promise<ExitCode> {
     version: program.version,
     portal: config.portal,
   });
-  const stop = stopOnSignals();
   const ended = await runAgent({
     ports,
     program,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { parseLog } from "./program.ts";
+import { waitFor } from "./wait.ts";
 import { inWorld } from "./world.ts";
 
 Deno.test("run: a second one on the same state directory refuses to start, and the first goes on", async () => {
@@ -35,13 +36,26 @@ Deno.test("run: somebody who looks at its status in this very moment does not ke
   await inWorld(async (world) => {
     const first = await world.startSynced();
     await first.stop();
-    // What status holds for an instant, held for longer than an instant.
-    using file = await Deno.open(`${world.root}/var/lib/pbx-agent/lock`, { read: true });
+    // What status holds for an instant, held until the second one has come to the lock.
+    const path = `${world.root}/var/lib/pbx-agent/lock`;
+    using file = await Deno.open(path, { read: true });
     await file.lock(false);
     const second = world.start();
-    await new Promise((resolve) => setTimeout(resolve, 700));
+    await waitFor("the second one at the lock", () => opened(second.pid).includes(path));
     await file.unlock();
     await second.event("agent_started");
     assert.deepEqual(await second.stop(), { code: 0, signal: null });
   });
 });
+
+/** What a process has open. */
+function opened(pid: number): string[] {
+  const fds = `/proc/${pid}/fd`;
+  return [...Deno.readDirSync(fds)].flatMap(({ name }) => {
+    try {
+      return [Deno.readLinkSync(`${fds}/${name}`)];
+    } catch {
+      return []; // closed meanwhile
+    }
+  });
+}

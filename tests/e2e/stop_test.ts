@@ -49,7 +49,7 @@ const MOMENTS: readonly Moment[] = [
     async reach(world) {
       await world.admin("POST", "/outage", { down: true });
       const agent = world.start();
-      await agent.event("network");
+      await agent.event("connect");
       return agent;
     },
   },
@@ -80,10 +80,9 @@ const MOMENTS: readonly Moment[] = [
     async reach(world) {
       await world.write("/usr/bin/systemctl", "#!/bin/sh\n: > ${0}.called\nexec sleep 60\n", 0o755);
       const agent = world.start();
-      await waitFor(
-        "the call",
-        () => world.read("/usr/bin/systemctl.called").catch(() => null) !== null,
-      );
+      await waitFor("the call", async () => {
+        return await world.read("/usr/bin/systemctl.called").catch(() => null) !== null;
+      });
       return agent;
     },
   },

@@ -128,8 +128,12 @@ function makeWorld({ running, node, root, configYaml, words, programs }: Parts):
       return program;
     },
     async startSynced() {
+      const before = world.requests("/sync").length;
       const program = world.start();
       await waitFor("the first start and a report of it", async () => {
+        if (!world.requests("/sync").slice(before).some(({ status }) => status === 200)) {
+          return false;
+        }
         return (await world.state().catch(() => null))?.["first_start"] === "done" &&
           world.report()?.desired.revision === revisionOf(world) &&
           world.report()?.node.api === "up";

@@ -1,0 +1,140 @@
+import assert from "node:assert/strict";
+import { parseLog, runProgram } from "./program.ts";
+import { treeOf } from "./tree.ts";
+import { each } from "./wait.ts";
+import { inWorld, type World } from "./world.ts";
+
+/** What nobody asks for: each must be told, with the usage, and do nothing. */
+const NONSENSE: readonly [readonly string[], RegExp][] = [
+  [[], /no command/],
+  [["start"], /'start'/],
+  [["run", "now"], /'now'/],
+  [["run", "--yes"], /--yes/],
+  [["status", "--yes"], /--yes/],
+  [["uninstall", "--force"], /--force/],
+  [["version", "--text"], /--text/],
+  [["run", "--cycle", "1"], /--cycle/],
+  [["run", "--release-keys", "AAAA"], /--release-keys/],
+  [["run", "--root"], /--root/],
+  [["run", "--root", ""], /--root/],
+];
+
+Deno.test("program: what it does not understand is told with the usage, and ends with 2", async () => {
+  await each(NONSENSE, async ([args, words]) => {
+    const { code, stdout, stderr } = await runProgram("cli/main.ts", args);
+    assert.equal(code, 2, args.join(" "));
+    assert.equal(stdout, "");
+    assert.match(stderr.split("\n")[0] ?? "", words);
+    assert.match(stderr, /^usage: pbx-agent/m);
+  });
+});
+
+Deno.test("program: the lab's --cycle takes a number only", async () => {
+  const { code, stderr } = await runProgram("cli/lab.ts", ["run", "--cycle", "soon"]);
+  assert.equal(code, 2);
+  assert.match(stderr, /--cycle soon/);
+});
+
+Deno.test("program: help is no error, and names every command", async () => {
+  for (const args of [["help"], ["--help"], ["-h"]]) {
+    const { code, stdout, stderr } = await runProgram("cli/main.ts", args);
+    assert.deepEqual([code, stderr], [0, ""]);
+    for (const command of ["run", "status", "version", "uninstall"]) {
+      assert.match(stdout, new RegExp(`^  ${command}\\b`, "m"));
+    }
+  }
+});
+
+/** A change of the configuration, and what the message about it must say: which key, what, the way out. */
+const FAULTS: readonly [
+  string,
+  (yaml: string, world: World) => string | null,
+  readonly RegExp[],
+][] = [
+  ["no file at all", () => null, [/config\.yaml/, /cloud-init/]],
+  ["an empty file", () => "", [/config\.yaml/]],
+  ["no YAML", () => "portal: [", [/config\.yaml/, /YAML/]],
+  ["a list", () => "- portal\n", [/mapping/]],
+  ["no portal", (yaml) => yaml.replace(/^portal: .*\n/m, ""), [/'portal'/, /missing/]],
+  ["a portal that is none", set("portal", "what ever"), [/'portal'/, /what ever/, /https:\/\//]],
+  [
+    "plain http to somewhere else",
+    set("portal", "http://portal.example.com/agent/v1"),
+    [/'portal'/, /http:\/\/portal\.example\.com/, /use https/],
+  ],
+  [
+    "a portal elsewhere, for the lab's program",
+    set("portal", "https://portal.example.com/agent/v1"),
+    [/'portal'/, /portal\.example\.com/, /loopback/, /shipped program/],
+  ],
+  ["a portal's domain, for the lab's program", set("portal", "example.com"), [/loopback/]],
+  ["no cluster", (yaml) => yaml.replace(/^cluster_id: .*\n/m, ""), [/'cluster_id'/, /missing/]],
+  ["a cluster that is none", set("cluster_id", "Demo_1"), [/'cluster_id'/, /Demo_1/, /DNS-1123/]],
+  ["a node that is none", set("node_name", "-x"), [/'node_name'/, /-x/, /DNS-1123/]],
+  ["a number for a name", set("node_name", "17"), [/'node_name'/, /text/]],
+  ["metadata elsewhere", set("metadata_url", "http://10.0.0.1"), [
+    /'metadata_url'/,
+    /10\.0\.0\.1/,
+    /loopback/,
+  ]],
+  ["two faults", (yaml) => set("cluster_id", "A")(set("node_name", "B")(yaml)), [
+    /'cluster_id'/,
+    /'node_name'/,
+  ]],
+  ["a CA file by a relative path", set("ca_file", "ca.pem"), [/'ca_file'/, /ca\.pem/, /absolute/]],
+  ["a CA file that is not there", set("ca_file", "/etc/ca.pem"), [
+    /'ca_file'/,
+    /\/etc\/ca\.pem/,
+    /not there/,
+  ]],
+];
+
+function set(key: string, value: string): (yaml: string) => string {
+  return (yaml) => `${yaml.replace(new RegExp(`^${key}: .*\\n`, "m"), "")}${key}: ${value}\n`;
+}
+
+/** Files that hold no certificate. */
+const NO_CERTIFICATES: Readonly<Record<string, string>> = {
+  "empty": "",
+  "text": "there is no certificate in here\n",
+  "half a certificate": "-----BEGIN CERTIFICATE-----\nMIIB\n",
+  "a certificate of nonsense": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+};
+
+Deno.test("run: a configuration it cannot use ends it with 78, one clear line, and nothing done", async () => {
+  await inWorld(async (world) => {
+    const path = `${world.root}/etc/pbx-agent/config.yaml`;
+    const refused = async (what: string, words: readonly RegExp[]) => {
+      const before = await treeOf(world.root);
+      const { code, stderr } = await world.cli("run");
+      assert.equal(code, 78, `${what}: ${stderr}`);
+      const [line, ...rest] = parseLog(stderr);
+      assert.deepEqual(rest, [], what);
+      assert.equal(line?.level, "error");
+      for (const word of words) assert.match(line?.message ?? "", word, what);
+      assert.ok(!stderr.includes(world.token), `${what}: the token is told`);
+      assert.equal(await treeOf(world.root), before, what);
+    };
+    for (const [what, change, words] of FAULTS) {
+      const text = change(world.configYaml, world);
+      if (text === null) await Deno.remove(path);
+      else await Deno.writeTextFile(path, text);
+      await refused(what, words);
+    }
+    await Deno.writeTextFile(path, set("ca_file", "/etc/ca.pem")(world.configYaml));
+    for (const [what, text] of Object.entries(NO_CERTIFICATES)) {
+      await world.write("/etc/ca.pem", text);
+      await refused(`a CA file, ${what}`, [/'ca_file'/, /\/etc\/ca\.pem/, /certificate/]);
+    }
+    assert.deepEqual(world.requests(), []);
+  });
+});
+
+Deno.test("run: a setting that it does not know is told, and does no harm", async () => {
+  await inWorld(async (world) => {
+    const agent = await world.startSynced();
+    const line = agent.lines().find(({ event }) => event === "unknown_setting");
+    assert.match(line?.message ?? "", /'colour'/);
+    await agent.stop();
+  }, { config: (yaml) => `${yaml}colour: blue\n` });
+});
