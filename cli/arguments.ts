@@ -2,7 +2,7 @@ import { parseArgs } from "node:util";
 import { fail, ok, type Result } from "../core/result.ts";
 
 /** The program's commands. */
-export const COMMANDS = ["run", "status", "version", "uninstall", "help"] as const;
+export const COMMANDS = ["run", "status", "operations", "version", "uninstall", "help"] as const;
 /** One of them. */
 export type Command = (typeof COMMANDS)[number];
 
@@ -13,6 +13,10 @@ export interface Arguments {
   readonly root?: string;
   /** `status`: for people. */
   readonly text: boolean;
+  /** `operations`: for programs. */
+  readonly json: boolean;
+  /** `operations`: this one in detail. */
+  readonly operation?: string;
   /** `uninstall`: carry it out. */
   readonly yes: boolean;
   /** `run`, in labs only: this far apart are the cycles, milliseconds. */
@@ -23,6 +27,8 @@ const USAGE = `usage: pbx-agent COMMAND [--root DIR]
 
   run                the service: enroll once, start k3s, keep the node in its desired state
   status [--text]    what the agent knows of this node, as JSON or for people; no secret in it
+  operations [ID] [--json]
+                     what the portal asked for and what came of it; one of them with steps and log
   version            the version, and the IDs of the built-in release keys
   uninstall [--yes]  say what would be removed; with --yes remove it. k3s and its data stay
   help               this text
@@ -42,6 +48,7 @@ export function usage(lab: boolean): string {
 const FLAGS: Readonly<Record<Command, readonly string[]>> = {
   run: ["cycle"],
   status: ["text", "json"],
+  operations: ["json"],
   version: [],
   uninstall: ["yes"],
   help: [],
@@ -70,11 +77,12 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
     return fail(error instanceof Error ? firstSentence(error.message) : String(error));
   }
   const { values, positionals } = parsed;
-  if (values.help === true) return ok({ command: "help", text: false, yes: false });
+  if (values.help === true) return ok({ command: "help", text: false, json: false, yes: false });
   const [name = lab ? "run" : undefined, ...rest] = positionals;
   if (name === undefined) return fail("no command is named");
   const command = COMMANDS.find((known) => known === name);
   if (command === undefined) return fail(`there is no command '${name}'`);
+  const operation = command === "operations" ? rest.shift() : undefined;
   if (rest.length > 0) return fail(`'${rest[0]}' is one argument too many`);
   const stray = Object.keys(values).find((flag) =>
     flag !== "root" && !FLAGS[command].includes(flag)
@@ -90,6 +98,8 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
     command,
     ...(values.root === undefined ? {} : { root: values.root }),
     text: values.text === true,
+    json: values.json === true,
+    ...(operation === undefined ? {} : { operation }),
     yes: values.yes === true,
     ...(values.cycle === undefined ? {} : { cycleMs: Number(values.cycle) * 1000 }),
   });

@@ -1,4 +1,5 @@
 import { parseArguments, usage } from "./arguments.ts";
+import { operations } from "./commands/operations.ts";
 import { run } from "./commands/run.ts";
 import { status } from "./commands/status.ts";
 import { uninstall } from "./commands/uninstall.ts";
@@ -20,6 +21,8 @@ export async function dispatch(args: readonly string[], entry: Entry): Promise<E
         return await run(parsed.value, entry);
       case "status":
         return await status(parsed.value);
+      case "operations":
+        return await operations(parsed.value);
       case "version":
         return version(entry);
       case "uninstall":
