@@ -7,6 +7,8 @@ export interface BenchRow {
   readonly unit: string;
   /** The same of the minimal program that it is compared with, where there is one. */
   readonly baseline?: number;
+  /** Both are differences about zero, whose ratio says nothing. */
+  readonly isDifference?: true;
 }
 
 /** A table of one benchmark. */

@@ -47,9 +47,9 @@ function inTable(all: readonly Bench[]): string {
   return table([["benchmark", "what", "measured", "minimal program", "ratio"], ...rows]);
 }
 
-function cells({ what, value, unit, baseline }: BenchRow): readonly string[] {
+function cells({ what, value, unit, baseline, isDifference }: BenchRow): readonly string[] {
   const amount = (number: number) => `${Number(number.toPrecision(3))} ${unit}`;
   if (baseline === undefined) return [what, amount(value), "", ""];
-  const ratio = baseline === 0 ? "" : (value / baseline).toFixed(2);
+  const ratio = baseline === 0 || isDifference ? "" : (value / baseline).toFixed(2);
   return [what, amount(value), amount(baseline), ratio];
 }
