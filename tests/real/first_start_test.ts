@@ -14,13 +14,20 @@ const WITNESS = fileURLToPath(new URL("first_start/witness_main.ts", import.meta
 const story: { node?: Node; log?: LogReader; keys?: unknown; agentId?: string; broken?: string } =
   {};
 
-/** One test of the story. After the first that failed the others say so at once, not after waits. */
+/** One step of the story. After one that failed, the rest says so at once instead of waiting. */
 function chapter(name: string, tell: () => Promise<void>): void {
-  const fn = async () => {
-    if (story.broken !== undefined) throw new Error(`not reached: "${story.broken}" failed`);
+  check(name, async () => {
     story.broken = name;
     await tell();
     delete story.broken;
+  });
+}
+
+/** A look at what the story so far has led to. */
+function check(name: string, look: () => Promise<void>): void {
+  const fn = async () => {
+    if (story.broken !== undefined) throw new Error(`not reached: "${story.broken}" failed`);
+    await look();
   };
   Deno.test({ name, fn, sanitizeOps: false, sanitizeResources: false });
 }
@@ -120,7 +127,7 @@ chapter("after all of it: converges, with nothing pending", async () => {
   assert.deepEqual(view.breaches, []);
 });
 
-chapter("the token: one enrollment used it, and it is gone", async () => {
+check("the token: one enrollment used it, and it is gone", async () => {
   const { container, portal } = theNode();
   const view = await viewPortal(theNode());
   const enrolled = view.requests.filter(({ path, status }) =>
@@ -135,7 +142,7 @@ chapter("the token: one enrollment used it, and it is gone", async () => {
   assert.equal(found.stdout, "", "the token is still in a file");
 });
 
-chapter("files: modes and owners as written down", async () => {
+check("files: modes and owners as written down", async () => {
   const modes: Record<string, string> = {
     "/etc/pbx-agent/config.yaml": "600",
     "/var/lib/pbx-agent": "700",
@@ -152,7 +159,7 @@ chapter("files: modes and owners as written down", async () => {
   assert.equal(listed, expected);
 });
 
-chapter("Secrets: in the API with the right content, says another client", async () => {
+check("Secrets: in the API with the right content, says another client", async () => {
   const { container, s3 } = theNode();
   const kubeconfig = await Deno.makeTempFile();
   await Deno.writeTextFile(kubeconfig, await container.readFile("/etc/rancher/k3s/k3s.yaml"));
@@ -183,13 +190,13 @@ chapter("Secrets: in the API with the right content, says another client", async
   assert.equal(await kubectl(container, [...managed, labels]), expected);
 });
 
-chapter("first-start manifests: k3s has deployed them", async () => {
+check("first-start manifests: k3s has deployed them", async () => {
   const marker = ["-n", "kube-system", "get", "configmap", "lab-first-start", "-o=name"];
   const found = await kubectl(theNode().container, marker);
   assert.equal(found.trim(), "configmap/lab-first-start");
 });
 
-chapter("drop-ins: k3s schedules snapshots by them and keeps one in the bucket", async () => {
+check("drop-ins: k3s schedules snapshots by them and keeps one in the bucket", async () => {
   const { container, s3 } = theNode();
   const log = await container.run(["journalctl", "--unit=k3s.service", "--output=cat"]);
   const schedules = log.split("\n").filter((line) => line.includes('msg="schedule, now='));
@@ -201,7 +208,7 @@ chapter("drop-ins: k3s schedules snapshots by them and keeps one in the bucket",
   assert.match(saved ?? "", /^lab\/witness-.*\.zip$/);
 });
 
-chapter("k3s: no other token than the portal's, and the packaged add-ons off", async () => {
+check("k3s: no other token than the portal's, and the packaged add-ons off", async () => {
   const { container } = theNode();
   const token = await container.readFile("/var/lib/rancher/k3s/server/token");
   assert.ok(token.trim().endsWith(`:${SECRETS.k3s}`), "k3s made a token of its own");
@@ -222,7 +229,7 @@ chapter("rebooted when done: syncs on as the same agent, changes nothing", async
   assert.equal(await secretUids(), uids);
 });
 
-chapter("the log: says what happened and never a secret", async () => {
+check("the log: says what happened and never a secret", async () => {
   const { agent, container, portal, s3 } = theNode();
   const journal = await agent.journal();
   const everything = journal + await container.run(["journalctl", "--output=verbose"]);
