@@ -5,7 +5,9 @@ import type { State } from "../state/state.ts";
 /** Results are kept this long, so that an ID offered again is answered and not run (protocol §5). */
 const KEPT_MS = 30 * 24 * 3_600_000;
 /** More results than a month of work leaves; a bound, so that no portal can make the file grow. */
-const MAX_KEPT = 500;
+const MAX_KEPT = 2_000;
+/** Logs and outputs of the newest results that are kept whole, bytes together. */
+const MAX_WHOLE_BYTES = 1_000_000;
 /** Events in one request, so that any number of them fits the body's limit in time. */
 const MAX_EVENTS = 100;
 /** What a result may take of a request's body, bytes; its log is shortened from the oldest line. */
@@ -93,5 +95,16 @@ function withFinished(
     steps: journal.steps,
     result: journal.result,
   };
-  return Object.fromEntries([...kept, [journal.id, entry]]);
+  return Object.fromEntries(slimmed([...kept, [journal.id, entry]]));
+}
+
+/** Older results lose logs, outputs and steps where all together would be too much; never their ID. */
+function slimmed(entries: readonly [string, Finished][]): [string, Finished][] {
+  let room = MAX_WHOLE_BYTES;
+  return entries.toReversed().map(([id, entry]): [string, Finished] => {
+    room -= JSON.stringify(entry).length;
+    if (room > 0) return [id, entry];
+    const { log_tail: _log, output: _output, ...result } = entry.result;
+    return [id, { ...entry, steps: [], result }];
+  }).toReversed();
 }
