@@ -1,9 +1,9 @@
-import { objectPath } from "../../core/cluster/object_path.ts";
+import { collectionPath, labelSelector, objectPath } from "../../core/cluster/object_path.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { K8s, K8sError, ObjectRef } from "../../core/ports/k8s.ts";
+import type { CollectionRef, K8s, K8sError, Labels, ObjectRef } from "../../core/ports/k8s.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
-import { createKubeApi, type KubeControls } from "./kube_api.ts";
+import { type ApiRequest, createKubeApi, type KubeControls } from "./kube_api.ts";
 import type { ApiAnswer } from "./kube_status.ts";
 
 /** The Kubernetes API in memory, with what tests do to it behind its back. */
@@ -23,18 +23,15 @@ export function createFakeK8s(options: { readonly clock?: Clock } = {}): FakeK8s
   const api = createKubeApi(() => clock?.now() ?? 0);
 
   async function call(
-    method: string,
-    path: string,
-    body: string,
-    limitMs: number,
+    request: Pick<ApiRequest, "method" | "path"> & Partial<ApiRequest>,
+    limitMs = CALL_MS,
   ): Promise<Result<ApiAnswer, K8sError>> {
     const answer = api.handle({
-      method,
-      path,
       query: { fieldManager: "pbx-agent", force: "true" },
-      contentType: "application/apply-patch+yaml",
-      body,
+      contentType: "application/json",
+      body: "",
       client: "pbx-agent",
+      ...request,
     });
     if (answer !== null) return ok(answer);
     if (api.fault?.kind !== "down") await clock?.sleep(limitMs);
@@ -42,27 +39,71 @@ export function createFakeK8s(options: { readonly clock?: Clock } = {}): FakeK8s
   }
 
   async function ready(): Promise<boolean> {
-    const answer = await call("GET", "/readyz", "", READY_MS);
+    const answer = await call({ method: "GET", path: "/readyz" }, READY_MS);
     return answer.ok && answer.value.status === 200;
   }
 
   async function get(ref: ObjectRef): Promise<Result<JsonObject | null, K8sError>> {
     const path = objectPath(ref);
     if (path === null) return fail(noSuchPath(ref));
-    const answer = await call("GET", path, "", CALL_MS);
+    const answer = await call({ method: "GET", path });
     if (!answer.ok) return answer;
     return answer.value.status === 404 ? ok(null) : objectOf(answer.value);
+  }
+
+  async function list(
+    ref: CollectionRef,
+    labels: Labels = {},
+  ): Promise<Result<readonly JsonObject[] | null, K8sError>> {
+    const path = collectionPath(ref);
+    const selector = labelSelector(labels);
+    if (path === null || selector === null) return fail(noSuchPath(ref));
+    const query = { labelSelector: selector };
+    const answer = await call({ method: "GET", path, query });
+    if (!answer.ok) return answer;
+    if (answer.value.status === 404) return ok(null);
+    const page = objectOf(answer.value);
+    if (!page.ok) return page;
+    const { items } = page.value;
+    return ok(Array.isArray(items) ? items.filter(isJsonObject) : []);
+  }
+
+  async function create(
+    ref: ObjectRef,
+    object: JsonObject,
+    subresource?: "token",
+  ): Promise<Result<JsonObject, K8sError>> {
+    const [collection, whole] = [collectionPath(ref), objectPath(ref)];
+    if (collection === null || whole === null) return fail(noSuchPath(ref));
+    const path = subresource === undefined ? collection : `${whole}/${subresource}`;
+    const answer = await call({ method: "POST", path, body: JSON.stringify(object) });
+    return answer.ok ? objectOf(answer.value) : answer;
+  }
+
+  async function remove(
+    ref: ObjectRef,
+    preconditions?: { readonly uid: string },
+  ): Promise<Result<boolean, K8sError>> {
+    const path = objectPath(ref);
+    if (path === null) return fail(noSuchPath(ref));
+    const answer = await call({ method: "DELETE", path, body: JSON.stringify({ preconditions }) });
+    if (!answer.ok) return answer;
+    if (answer.value.status === 404) return ok(false);
+    const removed = objectOf(answer.value);
+    return removed.ok ? ok(true) : removed;
   }
 
   async function apply(ref: ObjectRef, object: JsonObject): Promise<Result<JsonObject, K8sError>> {
     const path = objectPath(ref);
     if (path === null) return fail(noSuchPath(ref));
-    const answer = await call("PATCH", path, JSON.stringify(object), CALL_MS);
+    const contentType = "application/apply-patch+yaml";
+    const body = JSON.stringify(object);
+    const answer = await call({ method: "PATCH", path, contentType, body });
     return answer.ok ? objectOf(answer.value) : answer;
   }
 
   const { fault: _fault, handle: _handle, ...controls } = api;
-  return { ...controls, ready, get, apply };
+  return { ...controls, ready, get, list, create, remove, apply };
 }
 
 function objectOf({ status, body }: ApiAnswer): Result<JsonObject, K8sError> {
@@ -78,7 +119,8 @@ function objectOf({ status, body }: ApiAnswer): Result<JsonObject, K8sError> {
   });
 }
 
-function noSuchPath(ref: ObjectRef): K8sError {
-  const message = `no object of the Kubernetes API can be called ${ref.resource}/${ref.name}`;
+function noSuchPath(ref: CollectionRef & { readonly name?: string }): K8sError {
+  const named = `${ref.resource}/${ref.name ?? ""}`;
+  const message = `no object of the Kubernetes API can be called ${named}`;
   return { code: "refused", status: 400, reason: "BadRequest", message };
 }

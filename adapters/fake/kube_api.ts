@@ -1,7 +1,8 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import type { Place } from "./kube_checks.ts";
 import { FIRST_NAMESPACES, k3sDefinitions, namespaceObject, nodeObject } from "./kube_seed.ts";
-import { type ApiAnswer, failure, unknownPath } from "./kube_status.ts";
+import { type ApiAnswer, failure, unknownPath, unknownResource } from "./kube_status.ts";
+import { listPage } from "./kube_list.ts";
 import { createKubeStore } from "./kube_store.ts";
 
 /** A request to the API, as it comes over HTTP. */
@@ -47,8 +48,8 @@ export interface KubeControls {
   setNode(name: string, ready: boolean): void;
   /** Does what another client would: creates, or applies as `manager` with force. Throws on refusal. */
   write(path: string, object: JsonObject, manager: string): void;
-  /** Removes an object by its path; false where there was none. */
-  remove(path: string): boolean;
+  /** Removes an object by its path behind everybody's back; false where there was none. */
+  drop(path: string): boolean;
   /** The object at a path as the API shows it, or null; counts as no request. */
   read(path: string): JsonObject | null;
   /** The newest 1,000 requests since the last `forgetRequests`, oldest first. */
@@ -75,6 +76,7 @@ export function createKubeApi(now: () => number): KubeApi {
   let writes = 0;
   let fault: ApiFault | null = null;
   let ready = true;
+  let tokens = 0;
 
   function answer(request: ApiRequest): ApiAnswer {
     if (request.path === "/readyz" || request.path === "/livez") {
@@ -88,16 +90,19 @@ export function createKubeApi(now: () => number): KubeApi {
       // A list may name a namespaced kind without a namespace.
       const namespaced = store.kindAt(target.apiVersion, target.resource, true);
       const isList = request.method === "GET" && target.name === null;
-      return isList && !("status" in namespaced) ? store.list(namespaced, null) : kind;
+      return isList && !("status" in namespaced)
+        ? listPage(store.list(namespaced, null), request.query)
+        : kind;
     }
-    const { namespace, name } = target;
+    const { namespace, name, subresource } = target;
     if (name === null) {
-      if (request.method === "GET") return store.list(kind, namespace);
+      if (request.method === "GET") return listPage(store.list(kind, namespace), request.query);
       return request.method === "POST" ? create(request, { kind, namespace }) : notAllowed();
     }
     const place = { kind, namespace, name };
+    if (subresource !== null) return token(request, place, subresource);
     if (request.method === "GET") return store.get(place);
-    if (request.method === "DELETE") return store.remove(place);
+    if (request.method === "DELETE") return remove(request, place);
     return request.method === "PATCH" ? patch(request, place) : notAllowed();
   }
 
@@ -110,6 +115,32 @@ export function createKubeApi(now: () => number): KubeApi {
     }
     const manager = request.query["fieldManager"] ?? request.client;
     return store.create({ ...place, name }, object, manager);
+  }
+
+  function remove(request: ApiRequest, place: Place): ApiAnswer {
+    const preconditions = parseObject(request.body)?.["preconditions"];
+    const uid = isJsonObject(preconditions) ? preconditions["uid"] : undefined;
+    return store.remove(place, typeof uid === "string" ? uid : null);
+  }
+
+  /** The TokenRequest of a ServiceAccount; the tokens are no real ones, and none is twice the same. */
+  function token(request: ApiRequest, place: Place, subresource: string): ApiAnswer {
+    const asked = parseObject(request.body);
+    const isToken = place.kind.resource === "serviceaccounts" && subresource === "token";
+    if (!isToken) return unknownResource();
+    if (request.method !== "POST") return notAllowed();
+    const account = store.get(place);
+    if (account.status !== 200) return account;
+    const spec = asked?.["spec"];
+    const seconds = isJsonObject(spec) ? spec["expirationSeconds"] ?? 3600 : 3600;
+    if (asked?.["kind"] !== "TokenRequest" || typeof seconds !== "number" || seconds < 600) {
+      const message = "spec.expirationSeconds: may not specify a duration less than 10 minutes";
+      return failure(422, "Invalid", message);
+    }
+    tokens += 1;
+    const expirationTimestamp = new Date(now() + seconds * 1000).toISOString();
+    const status = { token: `fake-token-${place.name}-${tokens}`, expirationTimestamp };
+    return { status: 201, body: { ...asked, status } };
   }
 
   function patch(request: ApiRequest, place: Place): ApiAnswer {
@@ -179,7 +210,7 @@ export function createKubeApi(now: () => number): KubeApi {
     },
     setNode: (name, nodeReady) =>
       write(`/api/v1/nodes/${name}`, nodeObject(name, nodeReady), "k3s"),
-    remove: (path) => direct("DELETE", path).status === 200,
+    drop: (path) => direct("DELETE", path).status === 200,
     read: (path) => {
       const { status, body } = direct("GET", path);
       return status === 200 && isJsonObject(body) ? body : null;
@@ -199,6 +230,8 @@ interface Target {
   readonly resource: string;
   /** Null for the whole collection. */
   readonly name: string | null;
+  /** What is asked of the object beyond itself, such as `token`; null for the object itself. */
+  readonly subresource: string | null;
 }
 
 /** Takes apart `/api/v1/...` and `/apis/<group>/<version>/...`; null for any other path. */
@@ -211,9 +244,12 @@ function parsePath(path: string): Target | null {
   const rest = segments.slice(isCore ? 2 : 3);
   if (rest.length === 0 || rest.some((segment) => segment === "")) return null;
   const inNamespace = rest[0] === "namespaces" && rest.length >= 3;
-  const [resource = "", name = null, ...more] = inNamespace ? rest.slice(2) : rest;
+  const [resource = "", name = null, subresource = null, ...more] = inNamespace
+    ? rest.slice(2)
+    : rest;
   if (more.length > 0) return null;
-  return { apiVersion, namespace: inNamespace ? rest[1] ?? null : null, resource, name };
+  const namespace = inNamespace ? rest[1] ?? null : null;
+  return { apiVersion, namespace, resource, name, subresource };
 }
 
 function parseObject(text: string): JsonObject | null {

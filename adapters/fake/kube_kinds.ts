@@ -21,6 +21,19 @@ const BUILT_IN: readonly Kind[] = [
   kind("v1", "Node", "nodes", false, ["spec", "status"]),
   kind("v1", "Secret", "secrets", true, ["data", "type", "immutable"]),
   kind("v1", "ConfigMap", "configmaps", true, ["data", "binaryData", "immutable"]),
+  kind("v1", "ServiceAccount", "serviceaccounts", true, [
+    "secrets",
+    "imagePullSecrets",
+    "automountServiceAccountToken",
+  ]),
+  kind("rbac.authorization.k8s.io/v1", "ClusterRoleBinding", "clusterrolebindings", false, [
+    "roleRef",
+    "subjects",
+  ]),
+  kind("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings", true, [
+    "roleRef",
+    "subjects",
+  ]),
   kind("coordination.k8s.io/v1", "Lease", "leases", true, ["spec"]),
   kind(CRD_VERSION, "CustomResourceDefinition", "customresourcedefinitions", false, [
     "spec",

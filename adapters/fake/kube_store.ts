@@ -13,7 +13,8 @@ export interface KubeStore {
   list(kind: Kind, namespace: string | null): ApiAnswer;
   apply(place: Place, apply: Omit<Apply, "time">): ApiAnswer;
   create(place: Place, object: JsonObject, manager: string): ApiAnswer;
-  remove(place: Place): ApiAnswer;
+  /** @param uid the only object that may go, or null for any of that name */
+  remove(place: Place, uid: string | null): ApiAnswer;
 }
 
 /** @param now milliseconds since the epoch; gives the times in metadata */
@@ -124,9 +125,14 @@ export function createKubeStore(now: () => number): KubeStore {
       const { apiVersion, kind: name } = kind;
       return { status: 200, body: { kind: `${name}List`, apiVersion, metadata, items } };
     },
-    remove: (place) => {
+    remove: (place, uid) => {
       const found = objects.get(keyOf(place));
       if (found === undefined) return notFound(place.kind.fullName, place.name);
+      const actual = metadataOf(found.object)["uid"];
+      if (uid !== null && uid !== actual) {
+        const message = `the UID in the precondition (${uid}) does not match the UID in record`;
+        return failure(409, "Conflict", message);
+      }
       objects.delete(keyOf(place));
       revision++;
       if (definesKinds(place.kind)) removeInstances(found.object);

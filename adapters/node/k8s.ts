@@ -1,8 +1,8 @@
-import { objectPath } from "../../core/cluster/object_path.ts";
+import { collectionPath, labelSelector, objectPath } from "../../core/cluster/object_path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Disk } from "../../core/ports/disk.ts";
-import type { K8s, K8sError, ObjectRef } from "../../core/ports/k8s.ts";
+import type { CollectionRef, K8s, K8sError, Labels, ObjectRef } from "../../core/ports/k8s.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { type KubeAnswer, kubeExchange, type KubeRequest } from "./kube_exchange.ts";
 import { createKubeSessions } from "./kube_sessions.ts";
@@ -17,6 +17,8 @@ export interface NodeK8sOptions {
   readonly version: string;
   /** Who owns the fields that `apply` sets. */
   readonly fieldManager?: string;
+  /** Objects that a page of a list holds at most; 500 unless told. */
+  readonly pageSize?: number;
 }
 
 /** The client of the Kubernetes API, with an end for tests. */
@@ -36,7 +38,7 @@ const READY_MS = 5_000;
  * An answer that is cut, too large or no JSON object counts as `unreachable`, like no answer.
  */
 export function createNodeK8s(options: NodeK8sOptions): NodeK8s {
-  const { disk, clock, version, fieldManager = "pbx-agent" } = options;
+  const { disk, clock, version, fieldManager = "pbx-agent", pageSize = 500 } = options;
   const sessions = createKubeSessions(disk);
 
   async function exchange(
@@ -81,12 +83,79 @@ export function createNodeK8s(options: NodeK8sOptions): NodeK8s {
     return answer.ok ? objectOf(answer.value, `apply ${path}`, object) : answer;
   }
 
+  async function list(
+    ref: CollectionRef,
+    labels: Labels = {},
+  ): Promise<Result<readonly JsonObject[] | null, K8sError>> {
+    const path = collectionPath(ref);
+    const selector = labelSelector(labels);
+    if (path === null || selector === null) return fail(noSuchPath(ref));
+    const items: JsonObject[] = [];
+    const query = new URLSearchParams({ limit: String(pageSize) });
+    if (selector !== "") query.set("labelSelector", selector);
+    for (;;) {
+      const request = { method: "GET", path: `${path}?${query}`, totalMs: CALL_MS } as const;
+      const answer = await exchange(request);
+      if (!answer.ok) return answer;
+      if (answer.value.status === 404) return ok(null);
+      const page = objectOf(answer.value, `GET ${path}`, null);
+      if (!page.ok) return page;
+      const { metadata } = page.value;
+      items.push(...itemsOf(page.value));
+      const next = isJsonObject(metadata) ? metadata["continue"] : undefined;
+      if (typeof next !== "string" || next === "") return ok(items);
+      query.set("continue", next);
+    }
+  }
+
+  async function create(
+    ref: ObjectRef,
+    object: JsonObject,
+    subresource?: "token",
+  ): Promise<Result<JsonObject, K8sError>> {
+    const [collection, whole] = [collectionPath(ref), objectPath(ref)];
+    if (collection === null || whole === null) return fail(noSuchPath(ref));
+    const path = subresource === undefined ? collection : `${whole}/${subresource}`;
+    const answer = await exchange({
+      method: "POST",
+      path: `${path}?${new URLSearchParams({ fieldManager })}`,
+      contentType: "application/json",
+      body: JSON.stringify(object),
+      totalMs: CALL_MS,
+    });
+    return answer.ok ? objectOf(answer.value, `create ${path}`, object) : answer;
+  }
+
+  async function remove(
+    ref: ObjectRef,
+    preconditions?: { readonly uid: string },
+  ): Promise<Result<boolean, K8sError>> {
+    const path = objectPath(ref);
+    if (path === null) return fail(noSuchPath(ref));
+    const options = {
+      apiVersion: "v1",
+      kind: "DeleteOptions",
+      ...(preconditions === undefined ? {} : { preconditions }),
+    };
+    const answer = await exchange({
+      method: "DELETE",
+      path,
+      contentType: "application/json",
+      body: JSON.stringify(options),
+      totalMs: CALL_MS,
+    });
+    if (!answer.ok) return answer;
+    if (answer.value.status === 404) return ok(false);
+    const removed = objectOf(answer.value, `delete ${path}`, null);
+    return removed.ok ? ok(true) : removed;
+  }
+
   async function ready(): Promise<boolean> {
     const answer = await exchange({ method: "GET", path: "/readyz", totalMs: READY_MS });
     return answer.ok && answer.value.status === 200;
   }
 
-  return { ready, get, apply, close: sessions.close };
+  return { ready, get, list, create, remove, apply, close: sessions.close };
 }
 
 function objectOf(
@@ -102,6 +171,10 @@ function objectOf(
   return fail({ code: "unreachable", message: `${action}: the answer is no JSON object` });
 }
 
+function itemsOf({ items }: JsonObject): readonly JsonObject[] {
+  return Array.isArray(items) ? items.filter(isJsonObject) : [];
+}
+
 function parseJson(bytes: Uint8Array): JsonValue | undefined {
   try {
     return JSON.parse(new TextDecoder().decode(bytes));
@@ -111,8 +184,9 @@ function parseJson(bytes: Uint8Array): JsonValue | undefined {
 }
 
 /** Refused before it is sent, with what the API itself says of a name that it cannot take. */
-function noSuchPath(ref: ObjectRef): K8sError {
-  const named = JSON.stringify([ref.apiVersion, ref.namespace ?? "", ref.resource, ref.name]);
+function noSuchPath(ref: CollectionRef & { readonly name?: string }): K8sError {
+  const { apiVersion, namespace = "", resource, name = "" } = ref;
+  const named = JSON.stringify([apiVersion, namespace, resource, name]);
   const message = `no object of the Kubernetes API can be called ${named.slice(0, 300)}`;
   return { code: "refused", status: 400, reason: "BadRequest", message };
 }

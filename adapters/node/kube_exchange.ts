@@ -8,7 +8,7 @@ const MAX_ANSWER_BYTES = 8 * 1024 * 1024;
 
 /** One request to the Kubernetes API. */
 export interface KubeRequest {
-  readonly method: "GET" | "PATCH";
+  readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   /** Path and query, below the server's URL. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

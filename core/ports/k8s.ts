@@ -11,6 +11,12 @@ export interface ObjectRef {
   readonly name: string;
 }
 
+/** The objects of one kind: in one namespace, or without one in all of them. */
+export type CollectionRef = Omit<ObjectRef, "name">;
+
+/** Labels that an object has to have, each with exactly this value. */
+export type Labels = Readonly<Record<string, string>>;
+
 /**
  * Why the API did not do it. `unreachable`: no kubeconfig, no connection, TLS, time-out: try later.
  * `refused`: an answer that says no; `status` and `reason` are the API's own.
@@ -31,6 +37,32 @@ export interface K8s {
   ready(): Promise<boolean>;
   /** The object, or null where there is none (404). */
   get(ref: ObjectRef): Promise<Result<JsonObject | null, K8sError>>;
+  /**
+   * Every object of a kind, page by page, with these labels where some are asked for; null where the API
+   * has no such kind.
+   */
+  list(
+    ref: CollectionRef,
+    labels?: Labels,
+  ): Promise<Result<readonly JsonObject[] | null, K8sError>>;
+  /**
+   * Creates an object, or with `subresource` asks for what the API makes of one that is there (`token`
+   * of a ServiceAccount); the object as the API answers it. One that is there already is refused with
+   * 409.
+   */
+  create(
+    ref: ObjectRef,
+    object: JsonObject,
+    subresource?: "token",
+  ): Promise<Result<JsonObject, K8sError>>;
+  /**
+   * Deletes an object; true where there was one. With `uid` only if it is that very one: another of the
+   * same name is refused with 409.
+   */
+  remove(
+    ref: ObjectRef,
+    preconditions?: { readonly uid: string },
+  ): Promise<Result<boolean, K8sError>>;
   /** Server-side apply, forced, as field manager `pbx-agent`; the object as the API holds it after. */
   apply(ref: ObjectRef, object: JsonObject): Promise<Result<JsonObject, K8sError>>;
 }

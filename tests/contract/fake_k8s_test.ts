@@ -36,8 +36,8 @@ Deno.test("createFakeK8s: a definition that goes takes its objects along", async
   k8s.write(path, chart, "test");
   assert.notEqual(k8s.read(path), null);
   const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-  assert.equal(k8s.remove(`${definitions}/helmcharts.helm.cattle.io`), true);
-  assert.equal(k8s.remove(`${definitions}/helmcharts.helm.cattle.io`), false);
+  assert.equal(k8s.drop(`${definitions}/helmcharts.helm.cattle.io`), true);
+  assert.equal(k8s.drop(`${definitions}/helmcharts.helm.cattle.io`), false);
   assert.deepEqual(await k8s.get(CHART), { ok: true, value: null });
   k8s.installK3sDefinitions();
   assert.equal(k8s.read(path), null);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { claimOfExtraKeys } from "../../core/cluster/secrets.ts";
-import type { JsonObject } from "../../core/json.ts";
-import type { K8s, K8sError, ObjectRef } from "../../core/ports/k8s.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import type { K8s, K8sError, Labels, ObjectRef } from "../../core/ports/k8s.ts";
 import type { Result } from "../../core/result.ts";
 
 /** An adapter and another client of the same cluster. */
@@ -15,6 +15,7 @@ export interface K8sWorld {
 }
 
 interface Metadata {
+  readonly name: string;
   readonly resourceVersion: string;
   readonly uid: string;
   readonly labels?: Readonly<Record<string, string>>;
@@ -170,6 +171,82 @@ export function k8sContract(name: string, open: () => Promise<K8sWorld>): void {
     const other = { ...secret(world, { a: "MQ==" }), type: "example.org/other" };
     const answer = await world.k8s.apply(secretRef(world), other);
     assert.deepEqual(refused(answer), { status: 422, reason: "Invalid" });
+  });
+
+  test("list gives every object of a kind, with labels those that have them", async (world) => {
+    const { k8s, namespace } = world;
+    const names = ["a", "b", "c", "d", "e"];
+    for (const name of names) {
+      const labels = { mine: name < "c" ? "yes" : "no" };
+      value(await k8s.create(secretRef(world, name), secret(world, {}, labels, name)));
+    }
+    const ref = { apiVersion: "v1", resource: "secrets", namespace };
+    const namesOf = (objects: readonly JsonObject[] | null) =>
+      objects?.map((object) => metadata(object).name).sort();
+    assert.deepEqual(namesOf(value(await k8s.list(ref))), names);
+    assert.deepEqual(namesOf(value(await k8s.list(ref, { mine: "yes" }))), ["a", "b"]);
+    assert.deepEqual(value(await k8s.list(ref, { mine: "maybe" })), []);
+    const everywhere = { apiVersion: "v1", resource: "secrets" };
+    assert.ok((namesOf(value(await k8s.list(everywhere))) ?? []).length >= names.length);
+  });
+
+  test("list gives null for a kind that the API does not have", async ({ k8s }) => {
+    assert.equal(value(await k8s.list({ apiVersion: "v1", resource: "nosuchkind" })), null);
+    const snapshots = { apiVersion: "k3s.cattle.io/v1", resource: "etcdsnapshotfiles" };
+    assert.equal(value(await k8s.list(snapshots)), null);
+  });
+
+  test("list refuses a label that could widen what is selected", async (world) => {
+    const ref = { apiVersion: "v1", resource: "secrets", namespace: world.namespace };
+    for (const labels of [{ "a,b": "c" }, { a: "b,c" }, { a: "b c" }, { "!a": "b" }, { "": "" }]) {
+      const bad = { status: 400, reason: "BadRequest" };
+      assert.deepEqual(refused(await world.k8s.list(ref, labels as Labels)), bad);
+    }
+  });
+
+  test("create makes an object once; again it is refused with 409 AlreadyExists", async (world) => {
+    const made = value(await world.k8s.create(secretRef(world), secret(world, { a: "MQ==" })));
+    assert.deepEqual(made["data"], { a: "MQ==" });
+    assert.deepEqual(value(await world.k8s.get(secretRef(world))), made);
+    const again = await world.k8s.create(secretRef(world), secret(world, { a: "Mg==" }));
+    assert.deepEqual(refused(again), { status: 409, reason: "AlreadyExists" });
+  });
+
+  test("create of a token asks for one of a ServiceAccount that is there", async (world) => {
+    const { k8s, namespace } = world;
+    const ref = { apiVersion: "v1", resource: "serviceaccounts", namespace, name: "person" };
+    const request = {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenRequest",
+      spec: { expirationSeconds: 600 },
+    };
+    assert.equal(refused(await k8s.create(ref, request, "token")).status, 404);
+    const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "person" } };
+    value(await k8s.create(ref, account));
+    const { status } = value(await k8s.create(ref, request, "token"));
+    assert.ok(isJsonObject(status) && typeof status["token"] === "string");
+    assert.ok(Date.parse(String(status["expirationTimestamp"])) > 0);
+    const tooShort = { ...request, spec: { expirationSeconds: 1 } };
+    assert.equal(refused(await k8s.create(ref, tooShort, "token")).status, 422);
+  });
+
+  test("remove deletes an object, and says whether there was one", async (world) => {
+    const ref = secretRef(world);
+    assert.equal(value(await world.k8s.remove(ref)), false);
+    value(await world.k8s.create(ref, secret(world, {})));
+    assert.equal(value(await world.k8s.remove(ref)), true);
+    assert.equal(value(await world.k8s.get(ref)), null);
+  });
+
+  test("remove with a UID deletes that very object only", async (world) => {
+    const ref = secretRef(world);
+    const made = value(await world.k8s.create(ref, secret(world, {})));
+    const other = { uid: "00000000-0000-4000-8000-ffffffffffff" };
+    assert.deepEqual(refused(await world.k8s.remove(ref, other)), {
+      status: 409,
+      reason: "Conflict",
+    });
+    assert.equal(value(await world.k8s.remove(ref, { uid: metadata(made).uid })), true);
   });
 
   test("a name that would lead elsewhere is refused before it is sent", async (world) => {

@@ -22,7 +22,7 @@ k8sContract("createNodeK8s on startFakeK8sServer", () => {
   const server = startFakeK8sServer();
   const disk = createFakeDisk();
   disk.put("/etc/rancher/k3s/k3s.yaml", server.kubeconfig);
-  const k8s = createNodeK8s({ disk, clock: createNodeClock(), version: "1.2.3" });
+  const k8s = createNodeK8s({ disk, clock: createNodeClock(), version: "1.2.3", pageSize: 2 });
   return Promise.resolve({
     k8s,
     namespace: "default",
