@@ -1,3 +1,4 @@
+import { caFault } from "../../adapters/node/ca_fault.ts";
 import { takeLock } from "../../adapters/node/lock.ts";
 import { createNodeDisk } from "../../adapters/node/disk.ts";
 import { runAgent } from "../../core/agent/run.ts";
@@ -92,10 +93,17 @@ async function readSettings(
 
   const ca = await disk.read(config.value.caFile);
   if (!ca.ok) return fail(`'ca_file': ${ca.error.message}`);
-  const pem = ca.value === null ? "" : new TextDecoder().decode(ca.value);
-  if (!pem.includes("-----BEGIN CERTIFICATE-----")) {
-    const what = ca.value === null ? "is not there" : "holds no certificate (PEM)";
-    return fail(`'ca_file': ${config.value.caFile} ${what}`);
+  if (ca.value === null) {
+    return fail(
+      `'ca_file': ${config.value.caFile} is not there; put it there or take the line out`,
+    );
+  }
+  const pem = new TextDecoder().decode(ca.value);
+  const fault = caFault(pem);
+  if (fault !== null) {
+    return fail(
+      `'ca_file': ${config.value.caFile} holds no certificates that can be used: ${fault}`,
+    );
   }
   return ok({ config: config.value, caPem: pem });
 }
