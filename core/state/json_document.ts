@@ -1,14 +1,17 @@
 import type { z } from "zod";
 import { isJsonObject } from "../json.ts";
-import type { Found } from "./durable.ts";
+import type { Parse } from "./durable.ts";
 
 /** The format that this program writes; a file with a higher number is refused, never overwritten. */
 export const FORMAT = 1;
 
-/** A parser for the agent's own JSON files: `{"format": 1, ...}` in the shape of `schema`. */
-export function jsonParser<T>(
+/**
+ * A parser for the agent's own JSON files: `{"format": 1, ...}` in the shape of `schema`. The value comes
+ * without its `format`.
+ */
+export function jsonParser<T extends { readonly format: number }>(
   schema: z.ZodType<T>,
-): (bytes: Uint8Array) => Exclude<Found<T>, { kind: "absent" }> {
+): Parse<Omit<T, "format">> {
   return (bytes) => {
     let value: unknown;
     try {
@@ -21,7 +24,10 @@ export function jsonParser<T>(
       if (typeof format === "number" && format > FORMAT) return { kind: "newer", format };
     }
     const parsed = schema.safeParse(value);
-    if (parsed.success) return { kind: "loaded", value: parsed.data };
+    if (parsed.success) {
+      const { format: _format, ...value } = parsed.data;
+      return { kind: "loaded", value };
+    }
     // Names the place only: a value might be a key.
     const where = parsed.error.issues[0]?.path.join(".") ?? "";
     return { kind: "unreadable", reason: `has an unexpected shape at '${where}'` };
