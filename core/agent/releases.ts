@@ -18,16 +18,23 @@ export interface Releases {
   get(context: BoundContext, version: string): Promise<Result<Release, NoRelease>>;
 }
 
+/** Why the last release asked for is not at hand. */
+interface Refusal {
+  readonly version: string;
+  readonly error: NoRelease;
+}
+
 /** An empty cache; the file of an earlier run is verified again before it counts. */
 export function openReleases(): Releases {
   let held: Release | null = null;
-  let refusal: { version: string; error: NoRelease } | null = null;
+  let refusal: Refusal | null = null;
 
   return {
     async get(context, version) {
       if (held?.version !== version) held = await fromDisk(context, version);
       if (held !== null) return ok(held);
       if (context.channels.waitMs("manifests") > 0) {
+        refusal ??= refusalBefore(context);
         if (refusal === null) return unavailable(version, "waiting after earlier trouble");
         if (refusal.version === version) return fail(refusal.error);
         // A release that was refused says nothing about another one; trouble on the way does.
@@ -41,6 +48,19 @@ export function openReleases(): Releases {
       return fetched;
     },
   };
+}
+
+/**
+ * What an earlier run found, while the wait that it left behind still runs: the condition tells it, so
+ * that a restart does not make a rejected manifest one that is only out of reach.
+ */
+function refusalBefore({ store }: BoundContext): Refusal | null {
+  for (const { code, message } of store.state.conditions) {
+    if (code !== "manifest_rejected" && code !== "manifest_unavailable") continue;
+    const version = /^release (\S+): /.exec(message)?.[1];
+    if (version !== undefined) return { version, error: { code, message } };
+  }
+  return null;
 }
 
 async function fromDisk(context: BoundContext, version: string): Promise<Release | null> {
