@@ -26,7 +26,7 @@ const KNOWN = ["portal", "cluster_id", "node_name", "enrollment_token", "ca_file
 
 /** Reads the configuration's text. The error says which key is wrong and what would be right. */
 export function parseConfig(text: string): Result<Config, string> {
-  const document = parseDocument(text, { uniqueKeys: true, logLevel: "silent" });
+  const document = parseDocument(text, { uniqueKeys: true, logLevel: "error" });
   // The library's own message quotes the line, and with it perhaps the token.
   if (document.errors.length > 0) return fail("is no valid YAML: check its indentation and quotes");
   // What an alias stands for could not be cut out of the text without breaking the alias.
@@ -103,7 +103,7 @@ function isLoopbackUrl(text: string): boolean {
  * (operations.md, First start, step 4). Null where there is no token in it.
  */
 export function withoutToken(text: string): string | null {
-  const document = parseDocument(text, { logLevel: "silent" });
+  const document = parseDocument(text, { logLevel: "error" });
   const map = document.contents;
   if (!isMap(map)) return null;
   const pair = map.items.find((item) =>
@@ -115,7 +115,7 @@ export function withoutToken(text: string): string | null {
   document.delete("enrollment_token");
   const wanted = JSON.stringify(document.toJS() ?? {});
   if (cut !== null) {
-    const rest = parseDocument(cut, { logLevel: "silent" });
+    const rest = parseDocument(cut, { logLevel: "error" });
     if (rest.errors.length === 0 && JSON.stringify(rest.toJS() ?? {}) === wanted) return cut;
   }
   // A flow mapping on one line, for example: the library writes it anew.
