@@ -55,8 +55,20 @@ function nodeFacts(context: BoundContext, bootstrap: Bootstrap | null): NodeFact
     agentVersion: context.program.version,
     desired,
     secrets: desired?.secrets ?? bootstrap?.answer.secrets ?? {},
+    apiUrl: apiUrl(bootstrap),
     kubeSystemUid: state.kube_system_uid,
   };
+}
+
+const LOCAL_API = "https://127.0.0.1:6443";
+
+/** k3s's `tls-san` names the addresses that people use; without one only the node itself is known. */
+function apiUrl(bootstrap: Bootstrap | null): string {
+  const names = bootstrap?.answer.k3s.config["tls-san"];
+  const first = Array.isArray(names) ? names[0] : names;
+  const host = typeof first === "string" && first.includes(":") ? `[${first}]` : first;
+  const url = typeof host === "string" ? `https://${host}:6443` : LOCAL_API;
+  return URL.canParse(url) ? url : LOCAL_API;
 }
 
 function present(journal: Journal | null): Journal {

@@ -10,6 +10,8 @@ export interface NodeFacts {
   readonly desired: DesiredState | null;
   /** The cluster's secrets as last accepted, still sealed. */
   readonly secrets: ClusterSecrets;
+  /** Where the Kubernetes API is reached from outside: the first name of its certificate. */
+  readonly apiUrl: string;
   /** kube-system's UID since the first start; null before. */
   readonly kubeSystemUid: string | null;
 }

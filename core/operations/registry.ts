@@ -1,8 +1,12 @@
+import { accessIssue } from "./access_issue.ts";
+import { accessRevoke } from "./access_revoke.ts";
 import { agentRotateKey } from "./agent_rotate_key.ts";
 import type { AnyDefinition } from "./definition.ts";
 
 /** Every operation that this agent carries out; any other kind is `unsupported`. */
 const OPERATIONS: readonly AnyDefinition[] = [
+  accessIssue,
+  accessRevoke,
   agentRotateKey,
 ];
 

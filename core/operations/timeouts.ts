@@ -4,6 +4,8 @@ const MINUTE = 60_000;
 export const TIMEOUT_MS = {
   /** What only touches the agent's own files. */
   local: 2 * MINUTE,
+  /** A few calls of the Kubernetes API. */
+  kubernetes: 5 * MINUTE,
   /** What the portal has to answer; an outage of it may last. */
   portal: 30 * MINUTE,
 } as const;

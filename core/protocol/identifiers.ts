@@ -12,6 +12,12 @@ const RELEASE_VERSION = /^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$/;
 /** A DNS-1123 label: cluster, node, add-on and first-start manifest names. */
 export const DnsLabel = z.string().regex(DNS_LABEL, "is no DNS-1123 label");
 
+/** A value of a Kubernetes label that is not empty: whoever is named by it. */
+export const LabelValue = z.string().regex(
+  /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/,
+  "is no label value",
+);
+
 /** The ID that the portal gave this agent. */
 export const AgentId = z.string().regex(AGENT_OR_OPERATION_ID, "is no agent ID");
 

@@ -1,0 +1,116 @@
+import { z } from "zod";
+import { isJsonObject } from "../json.ts";
+import { DnsLabel, LabelValue } from "../protocol/identifiers.ts";
+import { Secret } from "../secret.ts";
+import { accountName, accountRef, grantObjects } from "./access/grant.ts";
+import { kubeconfig } from "./access/kubeconfig.ts";
+import { defineOperation } from "./definition.ts";
+import { Recipient, sealFor } from "./recipient.ts";
+import { TIMEOUT_MS } from "./timeouts.ts";
+
+const Params = z.strictObject({
+  person: LabelValue,
+  role: z.enum(["view", "edit", "admin", "cluster-admin"]),
+  namespace: DnsLabel.optional(),
+  lifetime_s: z.int().min(600).max(86_400),
+  recipient: Recipient,
+}).refine((params) => params.role !== "cluster-admin" || params.namespace === undefined, {
+  path: ["namespace"],
+  message: "does not go with the role cluster-admin",
+}).transform(({ namespace, ...params }) => ({
+  ...params,
+  ...(namespace === undefined ? {} : { namespace }),
+}));
+
+/** The certificate authority that every namespace is given by Kubernetes. */
+const CLUSTER_CA = {
+  apiVersion: "v1",
+  resource: "configmaps",
+  namespace: "kube-system",
+  name: "kube-root-ca.crt",
+} as const;
+
+/**
+ * Gives a person access for some hours: a ServiceAccount with one role and a token, as a kubeconfig
+ * that only the key of whoever asked opens.
+ */
+export const accessIssue = defineOperation({
+  kind: "access.issue",
+  params: Params,
+  needsApi: true,
+  steps: {
+    ensure_sa: {
+      timeoutMs: TIMEOUT_MS.kubernetes,
+      async run({ params, ports, say }) {
+        for (const { ref, object } of grantObjects(params)) {
+          const applied = await ports.k8s.apply(ref, object);
+          if (!applied.ok) {
+            return {
+              kind: "failed",
+              message: `${ref.resource}/${ref.name}: ${applied.error.message}`,
+            };
+          }
+          await say(`${ref.resource}/${ref.name} is there`);
+        }
+        return {
+          kind: "done",
+          evidence: `ServiceAccount ${accountName(params)} has ${params.role}`,
+        };
+      },
+    },
+
+    token: {
+      timeoutMs: TIMEOUT_MS.kubernetes,
+      handsSecret: true,
+      async run({ params, ports, secrets }) {
+        const request = {
+          apiVersion: "authentication.k8s.io/v1",
+          kind: "TokenRequest",
+          spec: { expirationSeconds: params.lifetime_s },
+        };
+        const answer = await ports.k8s.create(accountRef(accountName(params)), request, "token");
+        if (!answer.ok) return { kind: "failed", message: `no token: ${answer.error.message}` };
+        const status = answer.value["status"];
+        const token = isJsonObject(status) ? status["token"] : undefined;
+        const expires = isJsonObject(status) ? status["expirationTimestamp"] : undefined;
+        if (typeof token !== "string" || typeof expires !== "string") {
+          return {
+            kind: "failed",
+            message: "the API answered the request for a token without one",
+          };
+        }
+        secrets.set("token", new Secret(token));
+        return { kind: "done", handed: { expires_at: expires }, evidence: `it ends ${expires}` };
+      },
+    },
+
+    seal: {
+      timeoutMs: TIMEOUT_MS.kubernetes,
+      async run({ params, ports, secrets, node }) {
+        const token = secrets.get("token");
+        if (token === undefined) throw new Error("the step before hands on the token");
+        const authority = await ports.k8s.get(CLUSTER_CA);
+        const data = authority.ok ? authority.value?.["data"] : undefined;
+        const caPem = isJsonObject(data) ? data["ca.crt"] : undefined;
+        if (typeof caPem !== "string") {
+          const why = authority.ok ? "is not there" : authority.error.message;
+          return { kind: "failed", message: `ConfigMap kube-system/kube-root-ca.crt: ${why}` };
+        }
+        const config = kubeconfig({
+          cluster: node.binding.cluster_id,
+          server: node.apiUrl,
+          caPem,
+          token,
+          ...(params.namespace === undefined ? {} : { namespace: params.namespace }),
+        });
+        const bytes = new TextEncoder().encode(config.reveal());
+        const sealed = sealFor(params.recipient, bytes, ports.random);
+        return { kind: "done", handed: { sealed_kubeconfig: sealed } };
+      },
+    },
+  },
+  output: ({ sealed_kubeconfig, expires_at }) => ({
+    sealed_kubeconfig: sealed_kubeconfig ?? null,
+    expires_at: expires_at ?? null,
+  }),
+});
