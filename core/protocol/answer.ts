@@ -50,15 +50,17 @@ export function meaningOf(reply: Result<Reply, NoReply>, correctedNow: number): 
   const { status, headers, body } = reply.value;
   if (status === 200) return success(headers, body);
   const error = errorBody(body);
-  const code = error?.code ?? "";
+  // Any other code is no code of the protocol: it would name a line of the log and a trouble in the state.
+  const code = error !== null && /^[a-z][a-z0-9_]{0,63}$/.test(error.code) ? error.code : "";
   const message = `${status}${code === "" ? "" : ` ${code}`}${
     error?.message === undefined ? "" : `: ${error.message.slice(0, 300)}`
   }`;
 
   if (status === 400 && code === "replayed") return { kind: "replayed" };
   if (status === 401) return { kind: "unauthorized", code, message };
-  if (status === 409 && code === "clock_skew" && Rfc3339.safeParse(error?.time).success) {
-    return { kind: "clock_skew", portalTime: Date.parse(error?.time ?? "") };
+  if (status === 409 && code === "clock_skew") {
+    const portalTime = plausibleTime(error?.time);
+    if (portalTime !== null) return { kind: "clock_skew", portalTime };
   }
   if (status === 426) {
     const release = ReleaseVersion.safeParse(error?.release);
@@ -72,6 +74,17 @@ export function meaningOf(reply: Result<Reply, NoReply>, correctedNow: number): 
   }
   if (status >= 300 && status < 500) return { kind: "rejected", status, code, message };
   return { kind: "trouble", code: `http_${status}`, message };
+}
+
+/** Milliseconds since the epoch: a clock is corrected by no time that a clock cannot show. */
+const EARLIEST = Date.UTC(2000, 0);
+const LATEST = Date.UTC(9000, 0);
+
+/** The instant that an RFC 3339 text says, or null where it says none that a clock could show. */
+function plausibleTime(text: string | undefined): number | null {
+  if (!Rfc3339.safeParse(text).success) return null;
+  const instant = Date.parse(text ?? "");
+  return instant >= EARLIEST && instant < LATEST ? instant : null;
 }
 
 function success(headers: Reply["headers"], bytes: Uint8Array): Meaning {
