@@ -1,4 +1,5 @@
 import type { PendingRestart } from "../host/restart.ts";
+import { CONDITION_CODES } from "../protocol/conditions.ts";
 import type { AddonReport, SyncRequest } from "../protocol/sync.ts";
 import type { Binding } from "../state/identity.ts";
 import type { State } from "../state/state.ts";
@@ -18,7 +19,15 @@ export interface ReportParts {
   readonly addons: readonly AddonReport[];
 }
 
-/** The body of `POST /sync` (protocol §4). */
+/** Longest text about the node or of a message, characters. */
+const MAX_TEXT = 500;
+/** What the add-ons may take of a report, bytes: the rest of it is bounded and fits beside them. */
+const MAX_ADDONS_BYTES = 150_000;
+
+/**
+ * The body of `POST /sync` (protocol §4). It fits a request whatever the node and the desired state say:
+ * a report that could not be sent would keep the agent from ever hearing of another desired state.
+ */
 export function buildReport(parts: ReportParts): SyncRequest {
   const { program, binding, state, observation, pending } = parts;
   const { host, booted } = observation;
@@ -36,8 +45,8 @@ export function buildReport(parts: ReportParts): SyncRequest {
       server_id: binding.server_id,
       boot_id: host.bootId,
       uptime_s: host.uptimeSeconds,
-      os: host.os,
-      kernel: host.kernel,
+      os: host.os.slice(0, MAX_TEXT),
+      kernel: host.kernel.slice(0, MAX_TEXT),
       boot_entry: booted.entry,
       boot_image_sha256: booted.sha256,
       k3s: { version: observation.k3sVersion, unit: observation.k3sUnit },
@@ -52,12 +61,23 @@ export function buildReport(parts: ReportParts): SyncRequest {
       tag: state.desired?.tag ?? null,
     },
     pending: pending.pending
-      ? { k3s_restart: true, reason: pending.reason }
+      ? { k3s_restart: true, reason: pending.reason.slice(0, MAX_TEXT) }
       : { k3s_restart: false },
-    addons: [...parts.addons],
-    conditions: [...state.conditions],
+    addons: fitting(parts.addons),
+    conditions: state.conditions.slice(0, CONDITION_CODES.length)
+      .map((one) => ({ ...one, message: one.message.slice(0, MAX_TEXT) })),
     operation: runningOperation(state),
   };
+}
+
+/** The add-ons, as far as they fit: first their messages go, then the last of them. */
+function fitting(addons: readonly AddonReport[]): AddonReport[] {
+  const size = (addon: AddonReport) => new TextEncoder().encode(JSON.stringify(addon)).length + 1;
+  const whole = addons.reduce((sum, addon) => sum + size(addon), 0);
+  if (whole <= MAX_ADDONS_BYTES) return [...addons];
+  let room = MAX_ADDONS_BYTES;
+  return addons.map(({ name, state }) => ({ name, state }))
+    .filter((addon) => (room -= size(addon)) >= 0);
 }
 
 /** The operation that runs, and its step; null where only a report of one is left to send. */
