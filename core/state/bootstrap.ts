@@ -1,18 +1,22 @@
 import { z } from "zod";
+import type { JsonValue } from "../json.ts";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import { EnrollAnswer } from "../protocol/enroll.ts";
 import { ServerId } from "../protocol/identifiers.ts";
+import { scanEnrollAnswer } from "../protocol/secret_positions.ts";
 import type { Result } from "../result.ts";
 import type { Found } from "./durable.ts";
 import { readDocument, writeDocument } from "./durable.ts";
 import { FORMAT, jsonBytes, jsonParser } from "./json_document.ts";
 import { BOOTSTRAP_FILE } from "./paths.ts";
+import { PortalBase } from "./portal_url.ts";
 
 const BootstrapDocument = z.object({
   format: z.literal(FORMAT),
   server_id: ServerId,
-  portal: z.string(),
-  answer: EnrollAnswer,
+  portal: PortalBase,
+  // What the portal may not send in clear is not taken from the disk in clear either.
+  answer: EnrollAnswer.refine((answer) => scanEnrollAnswer(answer as JsonValue).ok),
 });
 /** bootstrap.json: the answer to the enrollment, secrets still sealed, and whom it was given to. */
 export type Bootstrap = Omit<z.infer<typeof BootstrapDocument>, "format">;

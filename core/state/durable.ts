@@ -71,6 +71,9 @@ async function readOne<T>(
   parse: Parse<T>,
 ): Promise<Result<Found<T>, DiskError>> {
   const read = await disk.read(path);
+  if (!read.ok && read.error.code === "too_large") {
+    return ok({ kind: "unreadable", reason: "is larger than any such file" });
+  }
   if (!read.ok) return read;
   if (read.value === null) return ok({ kind: "absent" });
   if (read.value.length === 0) return ok({ kind: "unreadable", reason: "the file is empty" });

@@ -9,6 +9,7 @@ import type { Found } from "./durable.ts";
 import { readDocument, writeDocument } from "./durable.ts";
 import { FORMAT, jsonBytes, jsonParser } from "./json_document.ts";
 import { IDENTITY_FILE } from "./paths.ts";
+import { PortalBase } from "./portal_url.ts";
 
 const Key32 = z.string().transform((text, context) => {
   const bytes = decodeBase64(text);
@@ -33,7 +34,7 @@ const Binding = z.object({
   node_name: DnsLabel,
   server_id: ServerId,
   /** Base URL of the portal that enrolled it: still known where the configuration is refused. */
-  portal: z.string(),
+  portal: PortalBase,
 });
 /** What the agent became at its enrollment. It never changes afterwards. */
 export type Binding = z.infer<typeof Binding>;

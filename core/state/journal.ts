@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Rfc3339 } from "../protocol/identifiers.ts";
+import { isOperationId, Rfc3339 } from "../protocol/identifiers.ts";
 import { JsonMap } from "../protocol/json_value.ts";
 import { OperationEvent, OperationResult } from "../protocol/operation.ts";
 
@@ -16,7 +16,8 @@ export type StepRecord = z.infer<typeof StepRecord>;
 
 /** The form of the journal in state.json. */
 export const Journal = z.object({
-  id: z.string(),
+  // It names a log file.
+  id: z.string().refine(isOperationId),
   kind: z.string(),
   /** As they came; secrets in them stay sealed. */
   params: JsonMap,

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { isLoopbackHost } from "../protocol/loopback.ts";
 import { fail, ok } from "../result.ts";
 import type { Result } from "../result.ts";
@@ -27,3 +28,9 @@ export function portalBase(portal: string): Result<string, string> {
   }
   return ok(`${url.origin}${url.pathname.replace(/\/+$/, "")}`);
 }
+
+/** A base as {@link portalBase} makes it, in a file of the agent. */
+export const PortalBase = z.string().refine((text) => {
+  const base = portalBase(text);
+  return base.ok && base.value === text;
+}, "is no base URL of a portal");

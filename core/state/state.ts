@@ -42,13 +42,16 @@ export const CHANNELS = ["sync", "events", "manifests"] as const;
 /** The name of one of them. */
 export type ChannelName = (typeof CHANNELS)[number];
 
+/** Further than any portal may set the clock; within them every time has a year of four digits. */
+const OFFSETS_MS = { min: -50_000_000_000_000, max: 250_000_000_000_000 } as const;
+
 /** The form of state.json (operations.md, Files). Secrets inside stay sealed. */
 export const StateDocument = z.object({
   format: z.literal(FORMAT),
   /** The stage that the agent was last in, for `status`; null before its first start. */
   stage: z.enum(STAGES).nullable(),
   /** Portal time minus local time, milliseconds, as the last `clock_skew` answer told. */
-  clock_offset_ms: z.int(),
+  clock_offset_ms: z.int().min(OFFSETS_MS.min).max(OFFSETS_MS.max),
   channels: z.object({ sync: Channel, events: Channel, manifests: Channel }),
   /** The identity was refused with 401. */
   revoked: z.boolean(),
