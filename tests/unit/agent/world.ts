@@ -1,0 +1,247 @@
+import assert from "node:assert/strict";
+import { createFakeBoot } from "../../../adapters/fake/boot.ts";
+import { createFakeClock, type FakeClock } from "../../../adapters/fake/clock.ts";
+import { createFakeDisk, type FakeDisk } from "../../../adapters/fake/disk.ts";
+import { createFakeHttp } from "../../../adapters/fake/http.ts";
+import { createFakeK3s } from "../../../adapters/fake/k3s.ts";
+import { createFakeK8s, type FakeK8s } from "../../../adapters/fake/k8s.ts";
+import { createFakeLog, type FakeLog } from "../../../adapters/fake/log.ts";
+import { createFakeMetadata, type FakeMetadata } from "../../../adapters/fake/metadata.ts";
+import { createFakeRandom } from "../../../adapters/fake/random.ts";
+import { createFakeSystemd, type FakeSystemd } from "../../../adapters/fake/systemd.ts";
+import { runAgent, type RunEnd } from "../../../core/agent/run.ts";
+import { readStatus, type Status } from "../../../core/agent/status.ts";
+import type { Ports } from "../../../core/ports/mod.ts";
+import type { SyncRequest } from "../../../core/protocol/sync.ts";
+import { parseConfig } from "../../../core/state/config.ts";
+import { CONFIG_FILE, K3S_PROGRAM, STATE_FILE } from "../../../core/state/paths.ts";
+import { mortalPorts, type Process } from "./mortal.ts";
+import {
+  createPortalInside,
+  NODE,
+  type PortalInside,
+  RELEASE_PUBLIC_KEYS,
+  SERVER,
+} from "./portal_inside.ts";
+
+/** The start of every test: a Thursday night in Berlin, between its cluster's maintenance windows. */
+export const START = Date.parse("2026-01-01T12:00:00Z");
+/** How long the fake k3s takes from its start to an API that answers, milliseconds. */
+const API_AFTER_MS = 3_000;
+const BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id";
+
+/** An agent on a machine of fakes, beside a portal without a network. Time stands still between calls. */
+export interface World {
+  readonly clock: FakeClock;
+  readonly disk: FakeDisk;
+  readonly k8s: FakeK8s;
+  readonly systemd: FakeSystemd;
+  readonly metadata: FakeMetadata;
+  readonly log: FakeLog;
+  readonly portal: PortalInside;
+  /** Starts the program; with `wrap` on ports that a test changes. */
+  start(wrap?: (ports: Ports) => Ports): Process;
+  /** Lets time pass. Fails where the program ended meanwhile with an error. */
+  pass(ms: number): Promise<void>;
+  /** Sends the signal that ends the program, and waits for its end without any time passing. */
+  stop(): Promise<RunEnd>;
+  /**
+   * Kills the program, or the machine: a power cut that names that were not synced do not survive
+   * (`lost`) or do (`kept`). The machine boots again without the agent, which a test starts.
+   */
+  kill(power?: "lost" | "kept"): void;
+  /** Another boot: another boot ID, and k3s started only where it is enabled. */
+  reboot(): void;
+  /** How the program ended, or null while it runs. */
+  ended(): RunEnd | { readonly kind: "crashed"; readonly error: unknown } | null;
+  /** The bodies of all syncs so far, oldest first. */
+  reports(): SyncRequest[];
+  /** The newest report. */
+  lastReport(): SyncRequest;
+  /** Requests to a path below the base so far, such as `/sync`. */
+  requests(path: string): number;
+  /** What state.json holds. */
+  // deno-lint-ignore no-explicit-any -- tests look into files of every shape
+  stored(path?: string): any;
+  status(): Promise<Status>;
+  /** Codes of the conditions in the newest report. */
+  conditions(): string[];
+}
+
+/** The text of a configuration as cloud-init writes it. */
+export function configYaml(token: string): string {
+  return [
+    "# written by cloud-init",
+    "portal: example.com",
+    "cluster_id: demo",
+    `node_name: ${NODE}  # this node`,
+    `enrollment_token: ${token}`,
+    "# the end",
+    "",
+  ].join("\n");
+}
+
+/** A fresh server with its configuration, not started yet. */
+export function createWorld(): World {
+  const clock = createFakeClock({ now: START });
+  const disk = createFakeDisk({ now: clock.now });
+  const k8s = createFakeK8s({ clock });
+  const systemd = createFakeSystemd({ units: { "k3s.service": {} } });
+  const log = createFakeLog({ now: clock.now });
+  const metadata = createFakeMetadata(SERVER);
+  const portal = createPortalInside(clock);
+  const http = createFakeHttp({
+    clock,
+    peer: (request) => portal.peer(request),
+    version: "0.1.0",
+  });
+  const random = createFakeRandom(1);
+  let stop = new AbortController();
+  let end: ReturnType<World["ended"]> = null;
+  let run: Promise<void> = Promise.resolve();
+  let process: Process | null = null;
+  let boots = 0;
+
+  function layOut(): void {
+    disk.put(CONFIG_FILE, configYaml(portal.token()));
+    disk.put(K3S_PROGRAM, "k3s", 0o755);
+    disk.put("/etc/os-release", 'PRETTY_NAME="Debian GNU/Linux 13"\n', 0o644);
+    disk.put("/proc/sys/kernel/osrelease", "6.12.0\n", 0o444);
+    disk.put("/proc/uptime", "123.45 200.00\n", 0o444);
+    disk.put("/proc/meminfo", "MemAvailable:    3000000 kB\n", 0o444);
+    disk.put("/var/lib/keep", "");
+    nextBoot();
+    k8s.breakWith({ kind: "down" });
+  }
+
+  function nextBoot(): void {
+    boots += 1;
+    disk.put(BOOT_ID_FILE, `00000000-0000-4000-8000-${String(boots).padStart(12, "0")}\n`, 0o444);
+  }
+
+  /** k3s's API comes up a while after its unit does, its own kinds after that. */
+  async function bringApiUp(): Promise<void> {
+    await clock.sleep(API_AFTER_MS);
+    k8s.breakWith(null);
+    await clock.sleep(API_AFTER_MS / 2);
+    k8s.installK3sDefinitions();
+    k8s.setNode(NODE, true);
+  }
+
+  function ports(): Ports {
+    const starting = (work: (unit: string) => ReturnType<Ports["systemd"]["start"]>) =>
+    async (
+      unit: string,
+    ) => {
+      const wasUp = systemd.units.get(unit)?.state === "active";
+      const done = await work(unit);
+      if (done.ok && !wasUp) void bringApiUp();
+      return done;
+    };
+    return {
+      clock,
+      random,
+      disk,
+      http,
+      k8s,
+      systemd: {
+        ...systemd,
+        start: starting(systemd.start),
+        restart: starting(systemd.restart),
+      },
+      k3s: createFakeK3s("v1.36.3+k3s1"),
+      s3: { name: "none" },
+      boot: createFakeBoot(),
+      metadata,
+      log,
+    };
+  }
+
+  function reports(): SyncRequest[] {
+    return http.requests.filter(({ url }) => url.endsWith("/sync"))
+      .map(({ body }) => JSON.parse(new TextDecoder().decode(body)));
+  }
+
+  const world: World = {
+    clock,
+    disk,
+    k8s,
+    systemd,
+    metadata,
+    log,
+    portal,
+    start(wrap = (whole) => whole) {
+      assert.ok(process === null || end !== null, "the program still runs");
+      const config = parseConfig(disk.text(CONFIG_FILE) ?? "");
+      if (!config.ok) throw new Error(config.error);
+      stop = new AbortController();
+      end = null;
+      const mortal = mortalPorts(wrap(ports()), disk);
+      const mine = process = mortal.process;
+      run = runAgent({
+        ports: mortal.ports,
+        config: config.value,
+        stop: stop.signal,
+        program: {
+          version: "0.1.0",
+          arch: "amd64",
+          startedAt: new Date(clock.now()).toISOString(),
+          releaseKeys: RELEASE_PUBLIC_KEYS,
+          sha256: () => Promise.resolve("a".repeat(64)),
+        },
+      }).then(
+        (how) => void (mine === process && (end = how)),
+        (error) => void (mine === process && (end = { kind: "crashed", error })),
+      );
+      return mine;
+    },
+    async pass(ms) {
+      await clock.advance(ms);
+      if (end?.kind === "crashed") throw end.error;
+    },
+    async stop() {
+      stop.abort();
+      await clock.settle();
+      await run;
+      if (end === null || end.kind === "crashed") throw new Error("it did not end", { cause: end });
+      return end;
+    },
+    kill(power) {
+      process?.kill();
+      end = { kind: "stopped" };
+      if (power === undefined) return disk.restart();
+      disk.crash(power);
+      world.reboot();
+    },
+    reboot() {
+      nextBoot();
+      const k3s = systemd.units.get("k3s.service");
+      if (k3s !== undefined) k3s.state = k3s.enabled ? "active" : "inactive";
+      k8s.breakWith({ kind: "down" });
+      if (k3s?.enabled === true) void bringApiUp();
+    },
+    ended: () => end,
+    reports,
+    lastReport() {
+      const report = reports().at(-1);
+      if (report === undefined) throw new Error("there was no sync yet");
+      return report;
+    },
+    requests: (path) => http.requests.filter(({ url }) => url.endsWith(path)).length,
+    stored: (path = STATE_FILE) => JSON.parse(disk.text(path) ?? "null"),
+    status: () => readStatus(disk),
+    conditions: () => world.lastReport().conditions.map(({ code }) => code).sort(),
+  };
+  layOut();
+  return world;
+}
+
+/** A world whose agent has enrolled, has its cluster running and has accepted the first desired state. */
+export async function createSettledWorld(): Promise<World> {
+  const world = createWorld();
+  world.start();
+  await world.pass(70_000);
+  assert.equal(world.stored().first_start, "done");
+  assert.equal(world.lastReport().desired.revision, 1);
+  return world;
+}
