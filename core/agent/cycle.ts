@@ -16,6 +16,8 @@ import { clearTrouble, noteTrouble } from "./trouble.ts";
 
 /** What lives from cycle to cycle. */
 export interface CycleParts {
+  /** No cycle was run yet since the agent's start. */
+  first: boolean;
   readonly observer: Observer;
   readonly releases: Releases;
   readonly cluster: ClusterKeeper;
@@ -23,7 +25,12 @@ export interface CycleParts {
 
 /** Fresh parts, at the agent's start. */
 export function openCycleParts(): CycleParts {
-  return { observer: openObserver(), releases: openReleases(), cluster: openClusterKeeper() };
+  return {
+    first: true,
+    observer: openObserver(),
+    releases: openReleases(),
+    cluster: openClusterKeeper(),
+  };
 }
 
 /** How a cycle ended. `accepted`: the portal answered with 200. */
@@ -43,7 +50,8 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
   await context.store.flush();
   await judgeDisk(context);
   const observation = await parts.observer.observe(context);
-  await judgeApi(context, observation);
+  await judgeApi(context, observation, parts.first);
+  parts.first = false;
   const synced = context.channels.waitMs("sync") > 0
     ? { end: "not_synced" as const, operation: null }
     : await sync(context, parts, observation);
@@ -159,12 +167,21 @@ function isLeader({ store }: BoundContext, { apiUp }: Observation): boolean {
   return apiUp && (store.state.desired?.state.servers ?? 1) === 1;
 }
 
-async function judgeApi(context: BoundContext, { apiUp, k3sUnit }: Observation): Promise<void> {
-  const { first_start } = context.store.state;
-  if (apiUp || first_start === "configure" || first_start === "start") {
+/**
+ * `first`: the first cycle after a start. A node that was just enrolled has no k3s yet, which is no
+ * trouble; one whose k3s still does not run a cycle later has to be seen.
+ */
+async function judgeApi(
+  context: BoundContext,
+  { apiUp, k3sUnit }: Observation,
+  first: boolean,
+): Promise<void> {
+  if (apiUp) {
     await clearConditions(context, "api_down");
     return;
   }
+  const { first_start } = context.store.state;
+  if (first && (first_start === "configure" || first_start === "start")) return;
   await raiseCondition(
     context,
     "api_down",
