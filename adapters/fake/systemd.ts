@@ -15,6 +15,8 @@ export interface FakeSystemd extends Systemd {
   readonly units: Map<string, FakeUnit>;
   /** Every call that may change something, in order, for example `start k3s.service`. */
   readonly calls: readonly string[];
+  /** The log of each unit, oldest line first. */
+  readonly logs: Map<string, string[]>;
   /** The next call that may change something fails so. */
   failNext(code: ProgramError["code"]): void;
 }
@@ -33,6 +35,7 @@ export function createFakeSystemd(options: FakeSystemdOptions = {}): FakeSystemd
     units.set(name, { state: "inactive", enabled: false, ...unit });
   }
   const calls: string[] = [];
+  const logs = new Map<string, string[]>();
   let failure: ProgramError["code"] | null = null;
 
   /** Notes the call, and does the work unless a failure is due. */
@@ -60,6 +63,7 @@ export function createFakeSystemd(options: FakeSystemdOptions = {}): FakeSystemd
   return {
     units,
     calls,
+    logs,
     failNext: (code) => {
       failure = code;
     },
@@ -70,6 +74,7 @@ export function createFakeSystemd(options: FakeSystemdOptions = {}): FakeSystemd
     enable: (unit) => change(unit, "enable", (found) => void (found.enabled = true), true),
     disable: (unit) => change(unit, "disable", (found) => void (found.enabled = false), false),
     daemonReload: () => call("daemon-reload", () => ok(undefined)),
+    journal: (unit, lines) => Promise.resolve(ok((logs.get(unit) ?? []).slice(-lines))),
   };
 }
 

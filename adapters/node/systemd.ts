@@ -17,6 +17,10 @@ const TIMEOUT_MS: Readonly<Record<Verb, number>> = {
   "daemon-reload": 30_000,
 };
 
+const JOURNAL_ARGUMENTS = ["--output=short-iso", "--no-pager", "--quiet"];
+const JOURNAL_TIMEOUT_MS = 30_000;
+const JOURNAL_MAX_BYTES = 4 * 1_048_576;
+
 /** What `is-active` prints, as the port has it. Other words are `unknown`. */
 const STATES: Readonly<Record<string, UnitState>> = {
   active: "active",
@@ -37,12 +41,13 @@ const UNIT_NAME = /^[A-Za-z0-9_][A-Za-z0-9:_.@\\-]*\.(service|socket|target|time
  */
 const NO_SUCH_UNIT = /\bunit (?:file )?\S+ (?:not loaded|does not exist|not found)\b/i;
 
-/** The host's systemd, through `<root>/usr/bin/systemctl`. Throws a RangeError for what is no unit name. */
+/** The host's systemd, through `<root>/usr/bin/systemctl` and `journalctl`. Throws a RangeError for what is no unit name. */
 export function createNodeSystemd(
   options: { readonly root?: string; readonly clock: Clock },
 ): Systemd {
   const { clock } = options;
-  const path = createRoot(options.root)("/usr/bin/systemctl");
+  const at = createRoot(options.root);
+  const path = at("/usr/bin/systemctl");
 
   function command(verb: Verb, ...args: string[]): ProgramRun {
     return { path, args: [verb, ...args], timeoutMs: TIMEOUT_MS[verb], clock };
@@ -72,6 +77,19 @@ export function createNodeSystemd(
     enable: (unit) => succeed(command("enable", unitName(unit))),
     disable: (unit) => succeed(command("disable", unitName(unit)), isNoSuchUnit),
     daemonReload: () => succeed(command("daemon-reload")),
+    async journal(unit, lines) {
+      const run: ProgramRun = {
+        path: at("/usr/bin/journalctl"),
+        args: [`--unit=${unitName(unit)}`, `--lines=${Math.trunc(lines)}`, ...JOURNAL_ARGUMENTS],
+        timeoutMs: JOURNAL_TIMEOUT_MS,
+        maxOutputBytes: JOURNAL_MAX_BYTES,
+        clock,
+      };
+      const exit = await runProgram(run);
+      if (!exit.ok) return exit;
+      if (exit.value.code !== 0) return fail(programFailed(run, exit.value));
+      return ok(exit.value.stdout.split("\n").filter((line) => line !== ""));
+    },
   };
 }
 

@@ -105,7 +105,12 @@ async function sealStored(context: BoundContext, to: KeyPairs): Promise<Result<v
   const { store, ports, identity } = context;
   const publicKey = sealingPublicKey(to.sealing);
   const anew = <T>(document: T): T =>
-    reseal(document as JsonValue, identity.sealingKeys, publicKey, ports.random) as T;
+    reseal(
+      document as JsonValue,
+      identity.sealingKeys,
+      publicKey,
+      () => ports.random.bytes(32),
+    ) as T;
   const stored = await store.commit((state): State => ({ ...state, desired: anew(state.desired) }));
   if (!stored.ok) return fail(stored.error.message);
   const bootstrap = await loadBootstrap(ports.disk);

@@ -1,6 +1,8 @@
 import { accessIssue } from "./access_issue.ts";
 import { accessRevoke } from "./access_revoke.ts";
 import { agentRotateKey } from "./agent_rotate_key.ts";
+import { diagCollect } from "./diag_collect.ts";
+import { s3Verify } from "./s3_verify.ts";
 import type { AnyDefinition } from "./definition.ts";
 
 /** Every operation that this agent carries out; any other kind is `unsupported`. */
@@ -8,6 +10,8 @@ const OPERATIONS: readonly AnyDefinition[] = [
   accessIssue,
   accessRevoke,
   agentRotateKey,
+  diagCollect,
+  s3Verify,
 ];
 
 /** The definition of a kind, or null. */

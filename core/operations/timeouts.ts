@@ -6,6 +6,8 @@ export const TIMEOUT_MS = {
   local: 2 * MINUTE,
   /** A few calls of the Kubernetes API. */
   kubernetes: 5 * MINUTE,
+  /** One listing of a bucket. */
+  bucket: 2 * MINUTE,
   /** What the portal has to answer; an outage of it may last. */
   portal: 30 * MINUTE,
 } as const;

@@ -26,4 +26,6 @@ export interface Systemd {
   /** A unit that does not exist counts as disabled. */
   disable(unit: string): Promise<Result<void, ProgramError>>;
   daemonReload(): Promise<Result<void, ProgramError>>;
+  /** The last lines of the unit's log, oldest first, each with its time. */
+  journal(unit: string, lines: number): Promise<Result<readonly string[], ProgramError>>;
 }

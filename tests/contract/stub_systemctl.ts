@@ -37,3 +37,16 @@ case $verb in
   *) exit 2 ;;
 esac
 `;
+
+/** A journalctl of shell script: the log of a unit is the file `logs/<unit>` beside it. */
+export const STUB_JOURNALCTL = String.raw`
+here=$(dirname "$0")
+for word in "$@"; do
+  case $word in
+    --unit=*) unit=$(echo "$word" | cut -d= -f2) ;;
+    --lines=*) lines=$(echo "$word" | cut -d= -f2) ;;
+  esac
+done
+[ -f "$here/logs/$unit" ] || exit 0
+tail -n "$lines" "$here/logs/$unit"
+`;

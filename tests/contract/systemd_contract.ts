@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import type { Systemd } from "../../core/ports/systemd.ts";
 
-/** An adapter on a host with the units `k3s.service` (inactive, disabled) and `failed.service`. */
+/**
+ * An adapter on a host with the units `k3s.service` (inactive, disabled; its log has the lines `one`,
+ * `two`, `three`) and `failed.service` (without a log).
+ */
 export interface SystemdWorld {
   readonly systemd: Systemd;
   isEnabled(unit: string): Promise<boolean>;
@@ -30,6 +33,12 @@ export function systemdContract(name: string, open: () => Promise<SystemdWorld>)
     assert.deepEqual(await systemd.stop(K3S), { ok: true, value: undefined });
     assert.equal(await systemd.unitState(K3S), "inactive");
     assert.ok((await systemd.stop(K3S)).ok, "stopping a stopped unit is no error");
+  });
+
+  test("journal gives the last lines, oldest first", async ({ systemd }) => {
+    assert.deepEqual(await systemd.journal(K3S, 2), { ok: true, value: ["two", "three"] });
+    assert.deepEqual(await systemd.journal(K3S, 10), { ok: true, value: ["one", "two", "three"] });
+    assert.deepEqual(await systemd.journal("failed.service", 10), { ok: true, value: [] });
   });
 
   test("restart starts a unit that is down or failed", async ({ systemd }) => {

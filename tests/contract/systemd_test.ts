@@ -3,12 +3,13 @@ import { createFakeSystemd } from "../../adapters/fake/systemd.ts";
 import { createNodeClock } from "../../adapters/node/clock.ts";
 import { createNodeSystemd } from "../../adapters/node/systemd.ts";
 import { openStubHost, type StubHost } from "./stub_host.ts";
-import { STUB_SYSTEMCTL } from "./stub_systemctl.ts";
+import { STUB_JOURNALCTL, STUB_SYSTEMCTL } from "./stub_systemctl.ts";
 import { systemdContract } from "./systemd_contract.ts";
 
 systemdContract("fake", () => {
   const units = { "k3s.service": {}, "failed.service": { state: "failed" } } as const;
   const systemd = createFakeSystemd({ units });
+  systemd.logs.set("k3s.service", ["one", "two", "three"]);
   return Promise.resolve({
     systemd,
     isEnabled: (unit) => Promise.resolve(systemd.units.get(unit)?.enabled ?? false),
@@ -28,6 +29,8 @@ systemdContract("node", async () => {
 async function openStubSystemd(): Promise<StubHost> {
   const host = await openStubHost();
   await host.program("/usr/bin/systemctl", STUB_SYSTEMCTL);
+  await host.program("/usr/bin/journalctl", STUB_JOURNALCTL);
+  await host.write("/usr/bin/logs/k3s.service", "one\ntwo\nthree\n");
   await host.write("/usr/bin/units/k3s.service", "inactive\n");
   await host.write("/usr/bin/units/failed.service", "failed\n");
   await Deno.mkdir(`${host.root}/usr/bin/enabled`);
