@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { openRequestMemory } from "../../../core/agent/request_memory.ts";
+import { FRESH_MEMORY } from "../../../core/protocol/reaction.ts";
+
+Deno.test("request memory: the same bytes are never signed twice, even where the clock goes back", () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.constantFrom("a", "b", "c"), fc.integer({ min: 0, max: 20 }))),
+      (requests) => {
+        const memory = openRequestMemory();
+        const signed = new Set<string>();
+        for (const [key, wanted] of requests) {
+          const second = memory.secondFor(key, wanted);
+          assert.ok(second >= wanted);
+          assert.ok(!signed.has(`${key} ${second}`));
+          signed.add(`${key} ${second}`);
+        }
+      },
+    ),
+    { seed: 16 },
+  );
+});
+
+Deno.test("request memory: takes the next second only where it must", () => {
+  const memory = openRequestMemory();
+  assert.equal(memory.secondFor("a", 100), 100);
+  assert.equal(memory.secondFor("b", 100), 100);
+  assert.equal(memory.secondFor("a", 100), 101);
+  assert.equal(memory.secondFor("a", 100), 102);
+  assert.equal(memory.secondFor("a", 110), 110);
+});
+
+Deno.test("request memory: knows each request apart, and does not grow without bound", () => {
+  const memory = openRequestMemory();
+  const refused = { ...FRESH_MEMORY, refused: 2 };
+  memory.remember("a", refused);
+  assert.deepEqual(memory.of("a"), refused);
+  assert.deepEqual(memory.of("b"), FRESH_MEMORY);
+  memory.remember("a", FRESH_MEMORY);
+  assert.deepEqual(memory.of("a"), FRESH_MEMORY);
+
+  for (let number = 0; number < 1_000; number++) {
+    memory.remember(`key ${number}`, refused);
+    memory.remember("used again and again", refused);
+  }
+  assert.deepEqual(memory.of("key 0"), FRESH_MEMORY);
+  assert.deepEqual(memory.of("key 999"), refused);
+  assert.deepEqual(memory.of("used again and again"), refused);
+});
