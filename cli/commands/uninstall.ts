@@ -1,6 +1,6 @@
 import { lockHolder } from "../../adapters/node/lock.ts";
 import { carryOut, describeStep, isStepOwed, UNINSTALL_PLAN } from "../../core/agent/uninstall.ts";
-import { LOCK_FILE } from "../../core/state/paths.ts";
+import { LOCK_FILE, STATE_DIRECTORY } from "../../core/state/paths.ts";
 import type { Arguments } from "../arguments.ts";
 import { EXIT, type ExitCode } from "../exit_codes.ts";
 import { nodePorts } from "../node_ports.ts";
@@ -22,6 +22,18 @@ export async function uninstall(args: Arguments): Promise<ExitCode> {
 
   let failed = 0;
   for (const step of UNINSTALL_PLAN) {
+    if (step.kind === "remove" && step.path === STATE_DIRECTORY) {
+      // Looked at now: the units are stopped, and with the folder the lock goes.
+      const holder = await lockHolder(LOCK_FILE, rooted);
+      if (holder.held) {
+        failed++;
+        print(
+          "stderr",
+          `failed: a pbx-agent that systemd did not start still runs (process ${holder.pid ?? "unknown"}) and may ` +
+            "write its files anew: end it\n",
+        );
+      }
+    }
     const end = await carryOut(ports, step);
     const what = describeStep(step);
     if (end.kind === "failed") {
@@ -30,11 +42,6 @@ export async function uninstall(args: Arguments): Promise<ExitCode> {
     } else {
       print("stdout", `${end.kind === "done" ? "done" : "nothing to do"}: ${what}\n`);
     }
-  }
-  const holder = await lockHolder(LOCK_FILE, rooted);
-  if (holder.held) {
-    failed++;
-    print("stderr", `failed: a pbx-agent that systemd did not start still runs (${holder.pid})\n`);
   }
   print("stdout", `${STAYS}\n`);
   if (failed === 0) return EXIT.OK;

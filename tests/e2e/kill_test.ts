@@ -4,7 +4,7 @@ import { encodeBase64 } from "../../core/protocol/base64.ts";
 import { signingPublicKey } from "../../core/protocol/signing.ts";
 import { Secret } from "../../core/secret.ts";
 import type { LogLine } from "./program.ts";
-import { each, waitFor } from "./wait.ts";
+import { each } from "./wait.ts";
 import { inWorld, type World } from "./world.ts";
 
 /** The events that a first start is known to log; a run without one of them is not a whole one. */
@@ -51,7 +51,7 @@ Deno.test("run: killed again and again during its first start, it still arrives"
       let said = 0;
       agent.onLines((count) => said = count);
       // Two lines say that and as what it starts; the third is the first that is progress.
-      await waitFor("progress, or nothing left to do", async () => {
+      await world.until("progress, or nothing left to do", async () => {
         return said >= 3 || (said >= 2 && (await world.state())["first_start"] === "done");
       });
       agent.kill("SIGKILL");
@@ -67,7 +67,10 @@ for (const cut of ["after", "midway"] as const) {
     await inWorld(async (world) => {
       world.fault({ match: { path: "/enroll" }, action: { cut } });
       const first = world.start();
-      await waitFor("the enrollment that is lost", () => world.requests("/enroll").length === 1);
+      await world.until(
+        "the enrollment that is lost",
+        () => world.requests("/enroll").length === 1,
+      );
       assert.equal(world.agents().length, 1, "the portal has enrolled it");
       // Not after the answer, which never arrives: in the middle of asking, before its backoff is over.
       first.kill("SIGKILL");
@@ -96,7 +99,7 @@ async function finishes(world: World, before: readonly LogLine[], what: string):
   assert.deepEqual(others, [], `${what}: a second agent`);
   assert.equal(enrolled?.keys.signing, await publicKeyOf(world), what);
   if (keys !== null) assert.equal(enrolled?.keys.signing, keys, `${what}: other keys`);
-  await waitFor(`${what}: the token's end`, async () => {
+  await world.until(`${what}: the token's end`, async () => {
     return !("enrollment_token" in parse(await world.read("/etc/pbx-agent/config.yaml")));
   });
   assert.deepEqual(world.running.portal.memory.breaches, [], what);

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { parseLog } from "./program.ts";
-import { waitFor } from "./wait.ts";
 import { inWorld } from "./world.ts";
 
 Deno.test("run: a second one on the same state directory refuses to start, and the first goes on", async () => {
@@ -41,7 +40,7 @@ Deno.test("run: somebody who looks at its status in this very moment does not ke
     using file = await Deno.open(path, { read: true });
     await file.lock(false);
     const second = world.start();
-    await waitFor("the second one at the lock", () => opened(second.pid).includes(path));
+    await world.until("the second one at the lock", () => opened(second.pid).includes(path));
     await file.unlock();
     await second.event("agent_started");
     assert.deepEqual(await second.stop(), { code: 0, signal: null });

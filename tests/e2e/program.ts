@@ -26,6 +26,8 @@ export interface Program {
   readonly stderr: () => string;
   /** The lines logged so far; fails on one that is no JSON object. */
   lines(): readonly LogLine[];
+  /** How it ended; null while it runs. */
+  end(): Ended | null;
   /** Waits for a line with this event; `after`: not among so many first lines. */
   event(name: string, after?: number): Promise<LogLine>;
   /** Calls `heard` with the number of whole lines on stderr, each time that it grows. */
@@ -83,6 +85,7 @@ export function startProgram(
     stdout: () => texts.stdout,
     stderr: () => texts.stderr,
     lines,
+    end: () => end,
     event(name, after = 0) {
       return waitFor(`the event ${name}`, () => {
         const found = lines().slice(after).find(({ event }) => event === name);

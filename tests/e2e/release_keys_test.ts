@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import labKeys from "../../fixtures/lab-release-keys.json" with { type: "json" };
 import { runProgram } from "./program.ts";
-import { waitFor } from "./wait.ts";
 import { inWorld } from "./world.ts";
 
 /** The names under which somebody might try to hand a program its keys. */
@@ -27,7 +26,7 @@ Deno.test("run: the shipped entry refuses every manifest, and nothing hands it a
     const agent = world.start({ entry: "cli/main.ts", env: ENVIRONMENT });
     const line = await agent.event("manifest_rejected");
     assert.match(line.message, /release 1\.0\.0/);
-    await waitFor("the cluster's first start", async () => {
+    await world.until("the cluster's first start", async () => {
       return (await world.state())["first_start"] === "done";
     });
     const state = await world.state();

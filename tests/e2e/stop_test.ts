@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Program } from "./program.ts";
-import { each, waitFor } from "./wait.ts";
+import { each } from "./wait.ts";
 import { inWorld, type World, type WorldOptions } from "./world.ts";
 
 /** A moment to end the program at: brings it there, and gives it. */
@@ -18,7 +18,7 @@ const MOMENTS: readonly Moment[] = [
     async reach(world) {
       world.fault({ match: { path: "/enroll" }, action: HANG });
       const agent = world.start();
-      await waitFor("the enrollment", () => world.running.portal.memory.faults.length === 0);
+      await world.until("the enrollment", () => world.running.portal.memory.faults.length === 0);
       return agent;
     },
   },
@@ -27,7 +27,7 @@ const MOMENTS: readonly Moment[] = [
     async reach(world) {
       const agent = await world.startSynced();
       world.fault({ match: { path: "/sync" }, action: HANG });
-      await waitFor("the sync", () => world.running.portal.memory.faults.length === 0);
+      await world.until("the sync", () => world.running.portal.memory.faults.length === 0);
       return agent;
     },
   },
@@ -36,7 +36,7 @@ const MOMENTS: readonly Moment[] = [
     async reach(world) {
       world.fault({ match: { path: "/releases/*" }, action: HANG });
       const agent = world.start();
-      await waitFor("the manifest", () => world.running.portal.memory.faults.length === 0);
+      await world.until("the manifest", () => world.running.portal.memory.faults.length === 0);
       return agent;
     },
   },
@@ -67,7 +67,7 @@ const MOMENTS: readonly Moment[] = [
     async reach(world) {
       const agent = await world.startSynced();
       world.node.api()?.breakWith({ kind: "hang" });
-      await waitFor("its first unanswered question", async () => {
+      await world.until("its first unanswered question", async () => {
         const before = world.requests("/sync").length;
         await new Promise((resolve) => setTimeout(resolve, 500));
         return world.requests("/sync").length === before;
@@ -80,7 +80,7 @@ const MOMENTS: readonly Moment[] = [
     async reach(world) {
       await world.write("/usr/bin/systemctl", "#!/bin/sh\n: > ${0}.called\nexec sleep 60\n", 0o755);
       const agent = world.start();
-      await waitFor("the call", async () => {
+      await world.until("the call", async () => {
         return await world.read("/usr/bin/systemctl.called").catch(() => null) !== null;
       });
       return agent;
@@ -130,7 +130,7 @@ Deno.test("run: ended while the enrollment's answer is on its way, it asks for i
   await inWorld(async (world) => {
     world.fault({ match: { path: "/enroll" }, action: { ...HANG, cut: "after" } });
     const first = world.start();
-    await waitFor("the enrollment", () => world.running.portal.memory.faults.length === 0);
+    await world.until("the enrollment", () => world.running.portal.memory.faults.length === 0);
     assert.deepEqual(await first.stop(), { code: 0, signal: null });
     const second = await world.startSynced();
     assert.equal(world.agents().length, 1);

@@ -45,10 +45,12 @@ Deno.test("program: help is no error, and names every command", async () => {
   }
 });
 
+const CONFIG = "/etc/pbx-agent/config.yaml";
+
 /** A change of the configuration, and what the message about it must say: which key, what, the way out. */
 const FAULTS: readonly [
   string,
-  (yaml: string, world: World) => string | null,
+  (yaml: string) => string | null,
   readonly RegExp[],
 ][] = [
   ["no file at all", () => null, [/config\.yaml/, /cloud-init/]],
@@ -101,10 +103,28 @@ const NO_CERTIFICATES: Readonly<Record<string, string>> = {
   "a certificate of nonsense": "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
 };
 
+/** Every configuration that cannot be used: what it is, how to lay it out, what must be said. */
+const UNUSABLE: readonly (readonly [string, (world: World) => Promise<void>, readonly RegExp[]])[] =
+  [
+    ...FAULTS.map(([what, change, words]) =>
+      [what, async (world: World) => {
+        const text = change(world.configYaml);
+        await Deno.remove(world.root + CONFIG);
+        if (text !== null) await world.write(CONFIG, text);
+      }, words] as const
+    ),
+    ...Object.entries(NO_CERTIFICATES).map(([what, text]) =>
+      [`a CA file, ${what}`, async (world: World) => {
+        await world.write(CONFIG, set("ca_file", "/etc/ca.pem")(world.configYaml));
+        await world.write("/etc/ca.pem", text);
+      }, [/'ca_file'/, /\/etc\/ca\.pem/, /certificate/]] as const
+    ),
+  ];
+
 Deno.test("run: a configuration it cannot use ends it with 78, one clear line, and nothing done", async () => {
-  await inWorld(async (world) => {
-    const path = `${world.root}/etc/pbx-agent/config.yaml`;
-    const refused = async (what: string, words: readonly RegExp[]) => {
+  await each(UNUSABLE, async ([what, layOut, words]) => {
+    await inWorld(async (world) => {
+      await layOut(world);
       const before = await treeOf(world.root);
       const { code, stderr } = await world.cli("run");
       assert.equal(code, 78, `${what}: ${stderr}`);
@@ -114,19 +134,8 @@ Deno.test("run: a configuration it cannot use ends it with 78, one clear line, a
       for (const word of words) assert.match(line?.message ?? "", word, what);
       assert.ok(!stderr.includes(world.token), `${what}: the token is told`);
       assert.equal(await treeOf(world.root), before, what);
-    };
-    for (const [what, change, words] of FAULTS) {
-      const text = change(world.configYaml, world);
-      if (text === null) await Deno.remove(path);
-      else await Deno.writeTextFile(path, text);
-      await refused(what, words);
-    }
-    await Deno.writeTextFile(path, set("ca_file", "/etc/ca.pem")(world.configYaml));
-    for (const [what, text] of Object.entries(NO_CERTIFICATES)) {
-      await world.write("/etc/ca.pem", text);
-      await refused(`a CA file, ${what}`, [/'ca_file'/, /\/etc\/ca\.pem/, /certificate/]);
-    }
-    assert.deepEqual(world.requests(), []);
+      assert.deepEqual(world.requests(), []);
+    });
   });
 });
 

@@ -31,6 +31,8 @@ export interface World {
   start(options?: StartOptions): Program;
   /** Starts it and waits until the first start is over and a desired state is stored and reported. */
   startSynced(): Promise<Program>;
+  /** Waits until `look` gives something; fails at once when a program has broken down meanwhile. */
+  until<T>(what: string, look: () => T | Promise<T>): ReturnType<typeof waitFor<T>>;
   /** Runs a command of the lab's program to its end, with `--root`. */
   cli(...args: string[]): ReturnType<typeof runProgram>;
   /** A file of the machine, as text. */
@@ -130,7 +132,7 @@ function makeWorld({ running, node, root, configYaml, words, programs }: Parts):
     async startSynced() {
       const before = world.requests("/sync").length;
       const program = world.start();
-      await waitFor("the first start and a report of it", async () => {
+      await world.until("the first start and a report of it", async () => {
         if (!world.requests("/sync").slice(before).some(({ status }) => status === 200)) {
           return false;
         }
@@ -140,6 +142,12 @@ function makeWorld({ running, node, root, configYaml, words, programs }: Parts):
       });
       return program;
     },
+    until: (what, look) =>
+      waitFor(what, () => {
+        const broken = programs.find((one) => one.end()?.signal === null && one.end()?.code !== 0);
+        if (broken === undefined) return look();
+        throw new Error(`ended with ${broken.end()?.code} instead of ${what}:\n${broken.stderr()}`);
+      }),
     cli: (...args) => runProgram("cli/lab.ts", [...args, "--root", root]),
     read: (path) => Deno.readTextFile(root + path),
     async write(path, text, mode = 0o600) {
