@@ -6,8 +6,8 @@ import { createNodeK3s } from "../adapters/node/k3s.ts";
 import { createNodeK8s } from "../adapters/node/k8s.ts";
 import { createNodeLog } from "../adapters/node/log.ts";
 import { createNodeMetadata } from "../adapters/node/metadata.ts";
-import { createNoS3 } from "../adapters/node/no_s3.ts";
 import { createNodeRandom } from "../adapters/node/random.ts";
+import { createNodeS3 } from "../adapters/node/s3.ts";
 import { createNodeSystemd } from "../adapters/node/systemd.ts";
 import type { Log } from "../core/ports/log.ts";
 import type { Ports } from "../core/ports/mod.ts";
@@ -35,11 +35,8 @@ export function nodePorts(options: NodeOptions): Ports {
   const rooted = options.root === undefined ? {} : { root: options.root };
   const clock = createNodeClock();
   const disk = createNodeDisk(rooted);
-  const http = createNodeHttp({
-    version: VERSION,
-    clock,
-    ...(options.caPem === undefined ? {} : { caPem: options.caPem }),
-  });
+  const trust = options.caPem === undefined ? {} : { caPem: options.caPem };
+  const http = createNodeHttp({ version: VERSION, clock, ...trust });
   return {
     clock,
     random: createNodeRandom(),
@@ -48,7 +45,7 @@ export function nodePorts(options: NodeOptions): Ports {
     k8s: createNodeK8s({ disk, clock, version: VERSION }),
     systemd: createNodeSystemd({ ...rooted, clock }),
     k3s: createNodeK3s({ ...rooted, clock }),
-    s3: createNoS3(),
+    s3: createNodeS3({ version: VERSION, clock, ...trust }),
     boot: createNodeBoot({ disk }),
     metadata: createNodeMetadata({
       http,

@@ -1,3 +1,4 @@
+import { AwsV4Signer } from "aws4fetch";
 import { join } from "node:path";
 import { makeAuthority, makeServerCertificate } from "./certificates.ts";
 import { freePort } from "./free_port.ts";
@@ -14,8 +15,13 @@ export interface S3Gateway {
   readonly secretKey: string;
   /** The authority of its certificate, PEM. */
   readonly authority: string;
+  /** Keys of somebody who may not touch the bucket. */
+  readonly stranger: { readonly accessKey: string; readonly secretKey: string };
   /** Keys of the objects in the bucket, sorted. */
   objects(): Promise<string[]>;
+  /** Stores an object as a client would. */
+  put(key: string, bytes: Uint8Array): Promise<void>;
+  remove(key: string): Promise<void>;
   /** Ends the server and removes its folder. */
   stop(): Promise<void>;
 }
@@ -28,6 +34,7 @@ export type Start = (
 ) => LabProcess;
 
 const ACCESS = { accessKey: "LABACCESSKEY", secretKey: "lab-secret-key", region: "lab-1" };
+const STRANGER = { accessKey: "STRANGERKEY", secretKey: "stranger-secret-key" };
 const BUCKET = "snapshots";
 /** The server's own bookkeeping beside the objects. */
 const INTERNAL = ".sgwtmp";
@@ -48,6 +55,11 @@ export async function startS3Gateway(
   const certificate = await makeServerCertificate(authority);
   await Deno.writeTextFile(join(directory, "cert.pem"), certificate.cert);
   await Deno.writeTextFile(join(directory, "key.pem"), certificate.key, { mode: 0o600 });
+  // Users beside the one of the command line.
+  await Deno.mkdir(join(directory, "iam"));
+  const stranger = { access: STRANGER.accessKey, secret: STRANGER.secretKey, role: "user" };
+  const users = { accessAccounts: { [stranger.access]: { ...stranger, userID: 0, groupID: 0 } } };
+  await Deno.writeTextFile(join(directory, "iam", "users.json"), JSON.stringify(users));
   const gateway = start(program, [
     `--port=127.0.0.1:${port}`,
     `--access=${ACCESS.accessKey}`,
@@ -55,16 +67,35 @@ export async function startS3Gateway(
     `--region=${ACCESS.region}`,
     `--cert=${join(directory, "cert.pem")}`,
     `--key=${join(directory, "key.pem")}`,
+    `--iam-dir=${join(directory, "iam")}`,
     "posix",
     join(directory, "data"),
   ]);
+  const endpoint = `https://127.0.0.1:${port}`;
+  const client = Deno.createHttpClient({ caCerts: [authority.cert] });
+
+  async function send(method: "PUT" | "DELETE", key: string, body?: Uint8Array): Promise<void> {
+    const url = `${endpoint}/${BUCKET}/${key.split("/").map(encodeURIComponent).join("/")}`;
+    const { accessKey: accessKeyId, secretKey: secretAccessKey, region } = ACCESS;
+    const keys = { accessKeyId, secretAccessKey, region, service: "s3" };
+    const { headers } = await new AwsV4Signer({ method, url, ...keys }).sign();
+    const content = body === undefined ? {} : { body: new Uint8Array(body) };
+    const response = await fetch(url, { method, headers, client, ...content });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${method} ${key}: ${response.status} ${text}`);
+  }
+
   return {
     ...ACCESS,
-    endpoint: `https://127.0.0.1:${port}`,
+    stranger: STRANGER,
+    endpoint,
     bucket: BUCKET,
     authority: authority.cert,
     objects: async () => (await filesBelow(bucket, "")).toSorted(),
+    put: (key, bytes) => send("PUT", key, bytes),
+    remove: (key) => send("DELETE", key),
     stop: async () => {
+      client.close();
       await gateway.stop();
       await Deno.remove(directory, { recursive: true });
     },

@@ -8,11 +8,13 @@ import { createFakeK8s, type FakeK8s } from "../../../adapters/fake/k8s.ts";
 import { createFakeLog, type FakeLog } from "../../../adapters/fake/log.ts";
 import { createFakeMetadata, type FakeMetadata } from "../../../adapters/fake/metadata.ts";
 import { createFakeRandom } from "../../../adapters/fake/random.ts";
+import { createFakeS3 } from "../../../adapters/fake/s3.ts";
 import { createFakeSystemd, type FakeSystemd } from "../../../adapters/fake/systemd.ts";
 import { runAgent, type RunEnd } from "../../../core/agent/run.ts";
 import { readStatus, type Status } from "../../../core/agent/status.ts";
 import type { Ports } from "../../../core/ports/mod.ts";
 import type { SyncRequest } from "../../../core/protocol/sync.ts";
+import { Secret } from "../../../core/secret.ts";
 import { parseConfig } from "../../../core/state/config.ts";
 import { CONFIG_FILE, K3S_PROGRAM, STATE_FILE } from "../../../core/state/paths.ts";
 import { mortalPorts, type Process } from "./mortal.ts";
@@ -95,6 +97,16 @@ export function createWorld(): World {
     peer: (request) => portal.peer(request),
     version: "0.1.0",
   });
+  const s3 = createFakeS3({
+    clock,
+    bucket: {
+      endpoint: "s3.test",
+      bucket: "snapshots",
+      region: "lab-1",
+      accessKey: new Secret("ACCESSKEY"),
+      secretKey: new Secret("secret-key"),
+    },
+  });
   const random = createFakeRandom(1);
   let stop = new AbortController();
   let end: ReturnType<World["ended"]> = null;
@@ -150,7 +162,7 @@ export function createWorld(): World {
         restart: starting(systemd.restart),
       },
       k3s: createFakeK3s("v1.36.3+k3s1"),
-      s3: { name: "none" },
+      s3,
       boot: createFakeBoot(),
       metadata,
       log,
