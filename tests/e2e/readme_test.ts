@@ -1,0 +1,26 @@
+import assert from "node:assert/strict";
+import settings from "../../deno.json" with { type: "json" };
+
+Deno.test("README: every command that it shows is a task that there is", async () => {
+  const text = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
+  const shown = commandsIn(text);
+  const tasks = Object.keys(settings.tasks);
+  assert.ok(shown.length > 0, "it shows some");
+  for (const { line, words } of shown) {
+    const [npx, yes, deno = "", verb, task = ""] = words;
+    assert.deepEqual([npx, yes, verb], ["npx", "-y", "task"], line);
+    assert.match(deno, /^deno@[0-9]+\.[0-9]+\.[0-9]+$/, line);
+    assert.ok(tasks.includes(task), `${line}: there is no task ${task}`);
+  }
+  const named = shown.map(({ words }) => words[4]);
+  for (const task of ["demo", "test"]) assert.ok(named.includes(task), `it shows ${task}`);
+});
+
+/** The commands in fenced blocks of shell that start Deno by way of Node.js. */
+function commandsIn(markdown: string): { line: string; words: string[] }[] {
+  const blocks = markdown.matchAll(/^```sh\n([^]*?)^```$/gm);
+  return [...blocks].flatMap(([, block = ""]) => block.split("\n"))
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith("npx -y deno"))
+    .map((line) => ({ line, words: line.split(/\s+/) }));
+}
