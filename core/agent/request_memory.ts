@@ -6,8 +6,9 @@ export interface RequestMemory {
   of(key: string): Memory;
   remember(key: string, memory: Memory): void;
   /**
-   * The second to sign a request with: `wanted`, or the one after the last that was signed for the same
-   * method, path and body, so that the same bytes are never signed twice (protocol §1).
+   * The second to sign a request with: `wanted`, or the next one that was not signed yet for the same
+   * method, path and body, so that the same bytes are never signed twice (protocol §1). A clock that was
+   * set back is followed: what was signed with a later time does not hold it there.
    */
   secondFor(key: string, wanted: number): number;
 }
@@ -15,10 +16,17 @@ export interface RequestMemory {
 /** Far more than one agent has in flight; a bound, so that nothing a portal does makes it grow. */
 const MAX_KEYS = 200;
 
-/** An empty memory. */
-export function openRequestMemory(): RequestMemory {
+/** Most seconds remembered for one request: hours of the longest backoff, far beyond any replay memory. */
+const MAX_SECONDS = 64;
+
+/**
+ * An empty memory. `startedIn`: the second in which the program started, where another process that was
+ * killed before it may have signed the same bytes.
+ */
+export function openRequestMemory(startedIn?: number): RequestMemory {
   const memories = new Map<string, Memory>();
-  const seconds = new Map<string, number>();
+  const signed = new Map<string, readonly number[]>();
+  const before = startedIn === undefined ? [] : [startedIn];
   return {
     of: (key) => memories.get(key) ?? FRESH_MEMORY,
     remember(key, memory) {
@@ -26,9 +34,10 @@ export function openRequestMemory(): RequestMemory {
       if (memory === FRESH_MEMORY) memories.delete(key);
     },
     secondFor(key, wanted) {
-      const last = seconds.get(key);
-      const second = last !== undefined && last >= wanted ? last + 1 : wanted;
-      put(seconds, key, second);
+      const used = signed.get(key) ?? before;
+      let second = wanted;
+      while (used.includes(second)) second++;
+      put(signed, key, [...used.slice(1 - MAX_SECONDS), second]);
       return second;
     },
   };

@@ -67,7 +67,9 @@ function openContext(
     config,
     store,
     channels: openChannels(store, ports.clock, ports.random),
-    requests: openRequestMemory(),
+    requests: openRequestMemory(
+      Math.floor((ports.clock.now() + state.clock_offset_ms) / 1000),
+    ),
     stop,
     cycleMs,
     diskTrouble,

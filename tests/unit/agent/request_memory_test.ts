@@ -31,6 +31,21 @@ Deno.test("request memory: takes the next second only where it must", () => {
   assert.equal(memory.secondFor("a", 110), 110);
 });
 
+Deno.test("request memory: follows a clock that was set back", () => {
+  const memory = openRequestMemory();
+  assert.equal(memory.secondFor("a", 5_000), 5_000);
+  assert.equal(memory.secondFor("a", 1_400), 1_400);
+  assert.equal(memory.secondFor("a", 1_400), 1_401);
+  assert.equal(memory.secondFor("a", 5_000), 5_001);
+});
+
+Deno.test("request memory: leaves out the second in which a process before may have signed", () => {
+  const memory = openRequestMemory(100);
+  assert.equal(memory.secondFor("a", 100), 101);
+  assert.equal(memory.secondFor("b", 99), 99);
+  assert.equal(memory.secondFor("b", 102), 102);
+});
+
 Deno.test("request memory: knows each request apart, and does not grow without bound", () => {
   const memory = openRequestMemory();
   const refused = { ...FRESH_MEMORY, refused: 2 };
