@@ -9,10 +9,11 @@ import { correctedNow, timestamp } from "./context.ts";
 import { readBootstrap } from "./read_bootstrap.ts";
 import { openRotation } from "./rotation.ts";
 
-/** Runs the stored operation to its end, or until the program ends. `changed`: there is news to send. */
+/** Runs the stored operation to its end, or until the program ends. `changed`: there is news to send. `find`: the registry. */
 export async function operate(
   context: BoundContext,
   changed: () => void,
+  find = definitionOf,
 ): Promise<void> {
   const { store, ports } = context;
   const engine: EngineContext = {
@@ -32,7 +33,7 @@ export async function operate(
     },
   };
   const { id, kind } = engine.journal();
-  const definition = definitionOf(kind);
+  const definition = find(kind);
   const end = definition === null
     ? await failOperation(engine, "unknown_kind", `this version of the agent has no ${kind}`)
     : await runOperation(engine, definition);

@@ -7,18 +7,19 @@ import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
 
 /**
  * Takes an offered operation in hand (protocol §5): stored before anything of it begins. Events are sent
- * and the engine runs beside the cycles.
+ * and the engine runs beside the cycles. `find` is the registry.
  */
 export async function takeOffer(
   context: BoundContext,
   operation: Operation | null,
   apiUp: boolean,
+  find = definitionOf,
 ): Promise<void> {
   const now = correctedNow(context);
   const verdict = operation === null ? null : judgeOffer(
     operation,
     context.store.state,
-    definitionOf(operation.kind),
+    find(operation.kind),
     { apiUp, now },
   );
   if (verdict?.kind === "invalid_id") {
