@@ -22,6 +22,9 @@ const MODES: readonly [string, number][] = [
 
 Deno.test("run: from a fresh node to a synced one, by the protocol and without a secret in sight", async () => {
   await inWorld(async (world) => {
+    // Whoever installs the program makes its folders with the usual rights.
+    await world.write("/var/lib/pbx-agent/bin/pbx-agent", "the program\n", 0o755);
+    await Deno.chmod(`${world.root}/var/lib/pbx-agent`, 0o755);
     const agent = await world.startSynced();
     const secrets = await secretsOf(world);
     assert.equal(secrets.length, 10, "the secrets to look for are known");
