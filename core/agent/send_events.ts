@@ -30,9 +30,16 @@ export async function sendEvents(context: BoundContext): Promise<"done" | "stop"
         context.ports.log.write("warn", "malformed_answer", "the answer to events has no 'acked'");
         return "done";
       }
-      await context.channels.succeeded("events");
-      await clearConditions(context, "report_rejected");
-      await change(context, journal.id, (now) => acknowledged(now, sent, answer.data.acked));
+      const { acked } = answer.data;
+      if (sent.events.some(({ seq }) => seq > acked)) {
+        // Sent again later, not at once: a portal that takes nothing is in trouble of its own.
+        await context.channels.failed("events");
+        context.ports.log.write("warn", "events_not_taken", `${journal.id}: only up to ${acked}`);
+      } else {
+        await context.channels.succeeded("events");
+        await clearConditions(context, "report_rejected");
+      }
+      await change(context, journal.id, (now) => acknowledged(now, sent, acked));
       return "done";
     }
     case "back_off":

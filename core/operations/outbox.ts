@@ -38,14 +38,18 @@ export function isOwed(journal: Journal): boolean {
   return journal.result !== undefined || journal.events.length > 0;
 }
 
-/** The journal after the portal answered to `sent`; null when nothing is left to say. */
+/**
+ * The journal after the portal answered to `sent`; null when nothing is left to say. What it has not
+ * taken (a seq above `acked`) is sent again, and the result with it.
+ */
 export function acknowledged(
   journal: Journal,
   sent: EventsRequest,
   acked: number,
 ): Journal | null {
-  if (sent.result !== undefined) return null;
-  return { ...journal, events: journal.events.filter((event) => event.seq > acked) };
+  const taken = new Set(sent.events.map(({ seq }) => seq).filter((seq) => seq <= acked));
+  if (sent.result !== undefined && taken.size === sent.events.length) return null;
+  return { ...journal, events: journal.events.filter(({ seq }) => !taken.has(seq)) };
 }
 
 /**
