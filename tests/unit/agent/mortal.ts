@@ -10,6 +10,8 @@ export interface Process {
   isDead(): boolean;
   /** Kills it at its `change`-th call that changes anything outside of it (1 is the first). */
   killAt(change: number, moment: Exclude<CutMoment, "before">): void;
+  /** Kills it after the `times`-th change that matches: `disk.rename /etc/...`, `http.request`. */
+  killAfter(change: RegExp, times?: number): void;
   /** The calls so far that may have changed something: `disk.write /etc/...`, `http.request`. */
   readonly changes: readonly string[];
 }
@@ -29,7 +31,14 @@ export function mortalPorts(ports: Ports, disk: FakeDisk): { ports: Ports; proce
   const changes: string[] = [];
   let dead = false;
   let fatal: { change: number; moment: Exclude<CutMoment, "before"> } | null = null;
+  let fatalKind: { change: RegExp; times: number } | null = null;
   const never = () => new Promise<never>(() => {});
+
+  function isLastOfKind(): boolean {
+    if (fatalKind === null) return false;
+    const { change, times } = fatalKind;
+    return changes.filter((one) => change.test(one)).length >= times;
+  }
 
   async function call(name: string, work: (...args: unknown[]) => unknown, args: unknown[]) {
     if (dead) return await never();
@@ -46,7 +55,7 @@ export function mortalPorts(ports: Ports, disk: FakeDisk): { ports: Ports; proce
       const result = await work(...args);
       // A folder that is there already is not made.
       if (name.startsWith("disk.") && disk.writes().length === writesBefore) changes.pop();
-      else if (isLast) dead = true;
+      else if (isLast || isLastOfKind()) dead = true;
       return dead ? await never() : result;
     } catch (error) {
       if (!(error instanceof Cut)) throw error;
@@ -75,7 +84,7 @@ export function mortalPorts(ports: Ports, disk: FakeDisk): { ports: Ports; proce
       k8s: mortal("k8s", ports.k8s),
       systemd: mortal("systemd", ports.systemd),
       k3s: mortal("k3s", ports.k3s),
-      s3: ports.s3,
+      s3: mortal("s3", ports.s3),
       boot: mortal("boot", ports.boot),
       metadata: mortal("metadata", ports.metadata),
       log: { write: (...line) => void (dead || log.write(...line)) },
@@ -84,6 +93,7 @@ export function mortalPorts(ports: Ports, disk: FakeDisk): { ports: Ports; proce
       kill: () => void (dead = true),
       isDead: () => dead,
       killAt: (change, moment) => void (fatal = { change, moment }),
+      killAfter: (change, times = 1) => void (fatalKind = { change, times }),
       changes,
     },
   };

@@ -62,6 +62,8 @@ export interface World {
   lastReport(): SyncRequest;
   /** Requests to a path below the base so far, such as `/sync`. */
   requests(path: string): number;
+  /** How each request was signed, oldest first; empty where it was not. */
+  signed(): { readonly timestamp: string; readonly signature: string }[];
   /** What state.json holds. */
   // deno-lint-ignore no-explicit-any -- tests look into files of every shape
   stored(path?: string): any;
@@ -83,8 +85,13 @@ export function configYaml(token: string): string {
   ].join("\n");
 }
 
+/** How a world differs from the usual one. */
+export interface WorldOptions {
+  readonly releaseKeys?: readonly Uint8Array[];
+}
+
 /** A fresh server with its configuration, not started yet. */
-export function createWorld(): World {
+export function createWorld(options: WorldOptions = {}): World {
   const clock = createFakeClock({ now: START });
   const disk = createFakeDisk({ now: clock.now });
   const k8s = createFakeK8s({ clock });
@@ -198,7 +205,7 @@ export function createWorld(): World {
           version: "0.1.0",
           arch: "amd64",
           startedAt: new Date(clock.now()).toISOString(),
-          releaseKeys: RELEASE_PUBLIC_KEYS,
+          releaseKeys: options.releaseKeys ?? RELEASE_PUBLIC_KEYS,
           sha256: () => Promise.resolve("a".repeat(64)),
         },
       }).then(
@@ -240,6 +247,11 @@ export function createWorld(): World {
       return report;
     },
     requests: (path) => http.requests.filter(({ url }) => url.endsWith(path)).length,
+    signed: () =>
+      http.requests.map(({ headers }) => ({
+        timestamp: headers["PBX-Timestamp"] ?? "",
+        signature: headers["PBX-Signature"] ?? "",
+      })),
     stored: (path = STATE_FILE) => JSON.parse(disk.text(path) ?? "null"),
     status: () => readStatus(disk),
     conditions: () => world.lastReport().conditions.map(({ code }) => code).sort(),

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { createSettledWorld, type World } from "./world.ts";
+
+const DAY_MS = 24 * 3_600_000;
+const DROP_IN = "/etc/rancher/k3s/config.yaml.d/50-pbx-ingress.yaml";
+
+function revoke(world: World, revoked: boolean): void {
+  for (const agent of world.portal.portal.state.agents.values()) agent.revoked = revoked;
+}
+
+async function createRevokedWorld(): Promise<World> {
+  const world = await createSettledWorld();
+  revoke(world, true);
+  await world.pass(40_000);
+  return world;
+}
+
+async function assertIdle(world: World): Promise<void> {
+  const [requests, writes] = [world.portal.asked().length, world.k8s.writes()];
+  world.disk.put(DROP_IN, "by hand: true\n");
+  await world.pass(DAY_MS);
+  assert.equal(world.portal.asked().length, requests);
+  assert.equal(world.k8s.writes(), writes);
+  assert.equal(world.disk.text(DROP_IN), "by hand: true\n");
+  assert.equal((await world.status()).stage, "revoked");
+}
+
+Deno.test("revoked: 401 once, and the agent leaves portal and cluster alone", async () => {
+  const world = await createRevokedWorld();
+  assert.equal(world.portal.asked().at(-1), "POST /sync 401");
+  assert.equal(world.stored().revoked, true);
+  assert.equal(world.stored().stage, "revoked");
+  assert.equal((await world.status()).trouble?.code, "revoked");
+  await assertIdle(world);
+  await world.stop();
+});
+
+Deno.test("revoked: exactly one request after each start, whatever comes back but 200", async () => {
+  const world = await createRevokedWorld();
+  const answers: unknown[] = [
+    { status: 401 },
+    { status: 503 },
+    { cut: "before" },
+    { malformed: true },
+    { status: 400, body: { error: { code: "replayed", message: "m" } } },
+    {
+      status: 409,
+      body: { error: { code: "clock_skew", message: "m", time: "2026-01-01T15:00:00Z" } },
+    },
+    { status: 200, body: { time: "now" } },
+  ];
+  for (const action of answers) {
+    await world.stop();
+    world.portal.portal.memory.faults.length = 0;
+    world.portal.fault({ match: {}, count: null, action });
+    const before = world.requests("/sync");
+    world.start();
+    await world.pass(60_000);
+    assert.equal(world.requests("/sync"), before + 1, JSON.stringify(action));
+    await assertIdle(world);
+  }
+  await world.stop();
+});
+
+Deno.test("revoked: a 200 to the one request takes it back", async () => {
+  const world = await createRevokedWorld();
+  await world.stop();
+  revoke(world, false);
+  world.start();
+  await world.pass(70_000);
+  const status = await world.status();
+  assert.deepEqual([status.stage, status.trouble], ["syncing", null]);
+  assert.equal(world.stored().revoked, false);
+  assert.deepEqual(world.conditions(), []);
+  // Back for good: over a restart too.
+  await world.stop();
+  world.start();
+  await world.pass(70_000);
+  assert.equal((await world.status()).stage, "syncing");
+  await world.stop();
+});
+
+Deno.test("revoked: a running Retry-After is waited out before the one request", async () => {
+  const world = await createSettledWorld();
+  world.portal.fault({
+    match: { path: "/sync" },
+    action: { status: 429, headers: { "Retry-After": "1800" } },
+  });
+  await world.pass(40_000);
+  await world.stop();
+  world.disk.put(
+    "/var/lib/pbx-agent/state.json",
+    JSON.stringify({ ...world.stored(), revoked: true }),
+  );
+  const before = world.requests("/sync");
+  world.start();
+  await world.pass(1_700_000);
+  assert.equal(world.requests("/sync"), before);
+  await world.pass(100_000);
+  assert.ok(world.requests("/sync") > before);
+  await world.stop();
+});
+
+Deno.test("revoked: 401 for a manifest or for events says the same", async () => {
+  const manifest = await createSettledWorld();
+  manifest.portal.fault({ match: { path: "/releases/*" }, action: { status: 401 } });
+  manifest.portal.desire({ release: "1.0.1" });
+  await manifest.pass(40_000);
+  await assertIdle(manifest);
+  await manifest.stop();
+
+  const events = await createSettledWorld();
+  events.portal.fault({ match: { path: "/operations/*" }, action: { status: 401 } });
+  events.portal.offer({ id: "op-1", kind: "no.such", params: {} });
+  await events.pass(40_000);
+  assert.equal((await events.status()).trouble?.code, "revoked");
+  await assertIdle(events);
+  await events.stop();
+});
+
+Deno.test("revoked: a 200 that a 401 for the manifest follows is no way back", async () => {
+  const world = await createRevokedWorld();
+  await world.stop();
+  revoke(world, false);
+  world.portal.desire({ release: "1.0.1" });
+  world.portal.fault({ match: { path: "/releases/*" }, action: { status: 401 } });
+  world.start();
+  await world.pass(60_000);
+  assert.equal(world.stored().revoked, true);
+  await assertIdle(world);
+  await world.stop();
+});
