@@ -16,7 +16,7 @@ import type {
 import { stepFailed, stepProgressed, stepStarted, stepSucceeded, succeeded } from "./journal.ts";
 import type { NodeFacts } from "./node_facts.ts";
 import { openOperationLog, type OperationLog } from "./operation_log.ts";
-import { createRedactor } from "./redact.ts";
+import { createRedactor, type Redactor } from "./redact.ts";
 import type { Rotation } from "./rotation.ts";
 
 /** What the engine works with. */
@@ -49,12 +49,16 @@ export async function runOperation(
   context: EngineContext,
   definition: AnyDefinition,
 ): Promise<EngineEnd> {
+  const redactor = createRedactor();
   try {
-    return await runSteps(context, definition);
+    return await runSteps(context, definition, redactor);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
-    return await failOperation(context, "internal", `a fault of the agent: ${why}`);
+    return await failOperation(context, "internal", redactor.redact(faultText(cause)));
   }
+}
+
+function faultText(cause: unknown): string {
+  return `a fault of the agent: ${cause instanceof Error ? cause.message : String(cause)}`;
 }
 
 /** Ends the operation as failed outside of any step's own failure. */
@@ -67,8 +71,11 @@ export function failOperation(
   return persist(context, (journal) => stepFailed(journal, failure, context.timestamp()));
 }
 
-async function runSteps(context: EngineContext, definition: AnyDefinition): Promise<EngineEnd> {
-  const redactor = createRedactor();
+async function runSteps(
+  context: EngineContext,
+  definition: AnyDefinition,
+  redactor: Redactor,
+): Promise<EngineEnd> {
   const log = await openOperationLog(context.ports.disk, context.journal().id, redactor);
   const secrets = new Map<string, Secret>();
   const names = Object.keys(definition.steps);
@@ -79,7 +86,9 @@ async function runSteps(context: EngineContext, definition: AnyDefinition): Prom
     const name = names[index] ?? "";
     const step = definition.steps[name];
     if (step === undefined) throw new Error(`operation ${definition.kind} has no step ${name}`);
-    const again = context.journal().step === name;
+    const runsBefore = context.journal().steps.filter((run) => run.name === name);
+    if (context.stop.aborted) return "aborted";
+    if (isDestructive(step) && runsBefore.at(-1)?.state === "succeeded") continue;
     const began = await persist(
       context,
       (journal) => stepStarted(journal, name, context.timestamp()),
@@ -87,8 +96,11 @@ async function runSteps(context: EngineContext, definition: AnyDefinition): Prom
     if (began === "aborted") return "aborted";
     const running = startStep(context, { log, redactor, secrets, params: params.data, step });
     const end = await running.finish(
-      isDestructive(step) ? runDestructive(step, running.tools, again) : step.run(running.tools),
+      isDestructive(step)
+        ? () => runDestructive(step, running.tools, runsBefore.length > 0)
+        : () => step.run(running.tools),
     );
+    for (const secret of secrets.values()) redactor.know(secret);
     if (context.stop.aborted && end.kind !== "done") return "aborted";
     if (end.kind === "failed") {
       await log.write(context.timestamp(), `${name} failed: ${end.message}`);
@@ -100,9 +112,12 @@ async function runSteps(context: EngineContext, definition: AnyDefinition): Prom
       };
       return await persist(context, (journal) => stepFailed(journal, failure, context.timestamp()));
     }
+    const shown = end.evidence === undefined
+      ? end
+      : { ...end, evidence: redactor.redact(end.evidence) };
     const recorded = await persist(
       context,
-      (journal) => stepSucceeded(journal, end, context.timestamp()),
+      (journal) => stepSucceeded(journal, shown, context.timestamp()),
     );
     if (recorded === "aborted") return "aborted";
   }
@@ -115,7 +130,7 @@ const LOG_TAIL_LINES = 200;
 
 /**
  * Where to go on: at the recorded step if it is not known to be done, else behind it; but never behind a
- * step whose secret is gone with the process that had it.
+ * step whose secret is gone with the process that had it, as long as a step is left to use it.
  */
 function resumeAt(journal: Journal, definition: AnyDefinition): number {
   const names = Object.keys(definition.steps);
@@ -124,10 +139,9 @@ function resumeAt(journal: Journal, definition: AnyDefinition): number {
   if (recorded < 0) throw new Error(`operation ${journal.kind} has no step ${journal.step}`);
   const done = journal.steps.at(-1)?.state === "succeeded";
   const next = done ? recorded + 1 : recorded;
-  for (let index = next - 1; index >= 0; index--) {
-    if (definition.steps[names[index] ?? ""]?.handsSecret === true) return index;
-  }
-  return next;
+  if (next >= names.length) return next;
+  const makesSecret = names.findIndex((name) => definition.steps[name]?.handsSecret === true);
+  return makesSecret < 0 ? next : Math.min(makesSecret, next);
 }
 
 function isDestructive(step: Step<unknown>): step is DestructiveStep<unknown> {
@@ -168,9 +182,12 @@ async function runDestructive(
 const PROGRESS_MS = 10_000;
 const SAY_MS = 60_000;
 
+/** While so many events wait for the portal, progress makes no more: the state file has a bound. */
+const MAX_WAITING = 300;
+
 interface StepParts {
   readonly log: OperationLog;
-  readonly redactor: ReturnType<typeof createRedactor>;
+  readonly redactor: Redactor;
   readonly secrets: Map<string, Secret>;
   readonly params: unknown;
   readonly step: Step<unknown>;
@@ -205,6 +222,7 @@ function startStep(context: EngineContext, { log, redactor, secrets, params, ste
     say: (line) => log.write(context.timestamp(), line),
     async progress(progress) {
       if (clock.monotonic() - progressedAt < PROGRESS_MS) return;
+      if (context.journal().events.length >= MAX_WAITING) return;
       progressedAt = clock.monotonic();
       await context.record((journal) => stepProgressed(journal, progress, context.timestamp()));
     },
@@ -225,17 +243,16 @@ function startStep(context: EngineContext, { log, redactor, secrets, params, ste
 
   return {
     tools,
-    async finish(work: Promise<StepEnd>): Promise<StepEnd> {
+    async finish(work: () => Promise<StepEnd>): Promise<StepEnd> {
       try {
-        const end = await work;
+        const end = await work();
         if (end.kind === "failed" && deadline.signal.aborted) {
           const limit = `${Math.round(step.timeoutMs / 1000)} s`;
           return { ...end, code: end.code ?? "timeout", message: `after ${limit}: ${end.message}` };
         }
         return end;
       } catch (cause) {
-        const why = cause instanceof Error ? cause.message : String(cause);
-        return { kind: "failed", code: "internal", message: `a fault of the agent: ${why}` };
+        return { kind: "failed", code: "internal", message: faultText(cause) };
       } finally {
         deadline.clear();
         context.stop.removeEventListener("abort", abort);
@@ -247,15 +264,18 @@ function startStep(context: EngineContext, { log, redactor, secrets, params, ste
 /** How long to wait until a record that the disk did not take is tried again, milliseconds. */
 const RECORD_AGAIN_MS = 5_000;
 
-/** Records a change, as long as it takes: nothing goes on that would not survive a crash. */
+/**
+ * Records a change, as long as it takes: nothing goes on that would not survive a crash. When the program
+ * has to end it is tried once.
+ */
 async function persist(
   context: EngineContext,
   change: (journal: Journal) => Journal,
 ): Promise<EngineEnd> {
-  while (!context.stop.aborted) {
+  while (true) {
     const recorded = await context.record(change);
     if (recorded.ok) return "ended";
     await context.ports.clock.sleep(RECORD_AGAIN_MS, context.stop);
+    if (context.stop.aborted) return "aborted";
   }
-  return "aborted";
 }

@@ -78,7 +78,7 @@ export function stepFailed(
       state: "failed",
       ...(journal.step === null ? {} : { step: journal.step }),
       ...(code === undefined ? {} : { code }),
-      message,
+      message: message.slice(0, MAX_RESULT_MESSAGE),
       log_tail: logTail,
     },
   };
@@ -89,11 +89,17 @@ export function succeeded(journal: Journal, output: JsonObject): Journal {
   return { ...journal, result: { state: "succeeded", output } };
 }
 
+/** Longest message of a result: a list of findings fits, a program's whole output does not. */
+const MAX_RESULT_MESSAGE = 8_000;
+
+/** Ends the run of a step that is under way; what ended before stays as it is. */
 function endLast(
   steps: readonly StepRecord[],
   change: Partial<StepRecord>,
 ): StepRecord[] {
-  return steps.map((step, index) => index === steps.length - 1 ? { ...step, ...change } : step);
+  return steps.map((step, index) =>
+    index === steps.length - 1 && step.state === "running" ? { ...step, ...change } : step
+  );
 }
 
 /** Longest message of an event. */
