@@ -8,6 +8,7 @@ import { createNodeLog } from "../adapters/node/log.ts";
 import { createNodeMetadata } from "../adapters/node/metadata.ts";
 import { createNodeRandom } from "../adapters/node/random.ts";
 import { createNodeS3 } from "../adapters/node/s3.ts";
+import { createNodeSnapshotFile } from "../adapters/node/snapshot_file.ts";
 import { createNodeSystemd } from "../adapters/node/systemd.ts";
 import type { Log } from "../core/ports/log.ts";
 import type { Ports } from "../core/ports/mod.ts";
@@ -46,6 +47,7 @@ export function nodePorts(options: NodeOptions): Ports {
     systemd: createNodeSystemd({ ...rooted, clock }),
     k3s: createNodeK3s({ ...rooted, clock }),
     s3: createNodeS3({ version: VERSION, clock, ...trust }),
+    snapshotFile: createNodeSnapshotFile(rooted),
     boot: createNodeBoot({ disk }),
     metadata: createNodeMetadata({
       http,

@@ -1,6 +1,7 @@
 import type { Clock } from "../../core/ports/clock.ts";
 import type { ProgramError } from "../../core/ports/systemd.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
+import { lined } from "./lined.ts";
 import { readTail } from "./read_tail.ts";
 
 /** One run of a host program. */
@@ -15,6 +16,8 @@ export interface ProgramRun {
   readonly maxOutputBytes?: number;
   /** Variables beside the fixed ones. */
   readonly env?: Readonly<Record<string, string>>;
+  /** Takes each line of both outputs as it comes, without its end; a long one in pieces. */
+  readonly onLine?: (line: string) => void;
   readonly clock: Clock;
 }
 
@@ -50,8 +53,8 @@ export async function runProgram(run: ProgramRun): Promise<Result<ProgramExit, P
   const child = started.value;
   const max = run.maxOutputBytes ?? DEFAULT_OUTPUT_BYTES;
   const drained = new AbortController();
-  const stdout = readTail(child.stdout, max, drained.signal);
-  const stderr = readTail(child.stderr, max, drained.signal);
+  const stdout = readTail(lined(child.stdout, run.onLine), max, drained.signal);
+  const stderr = readTail(lined(child.stderr, run.onLine), max, drained.signal);
   const ended = new AbortController();
   const status = child.status.finally(() => ended.abort());
 

@@ -8,6 +8,7 @@ import type { Log } from "./log.ts";
 import type { Metadata } from "./metadata.ts";
 import type { Random } from "./random.ts";
 import type { S3 } from "./s3.ts";
+import type { SnapshotFile } from "./snapshot_file.ts";
 import type { Systemd } from "./systemd.ts";
 
 /** Everything outside the core, in one value. */
@@ -20,6 +21,7 @@ export interface Ports {
   readonly systemd: Systemd;
   readonly k3s: K3s;
   readonly s3: S3;
+  readonly snapshotFile: SnapshotFile;
   readonly boot: Boot;
   readonly metadata: Metadata;
   readonly log: Log;

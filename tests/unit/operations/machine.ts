@@ -8,6 +8,7 @@ import { createFakeLog, type FakeLog } from "../../../adapters/fake/log.ts";
 import { createFakeMetadata } from "../../../adapters/fake/metadata.ts";
 import { createFakeRandom } from "../../../adapters/fake/random.ts";
 import { createFakeS3, type FakeS3 } from "../../../adapters/fake/s3.ts";
+import { createFakeSnapshotFile } from "../../../adapters/fake/snapshot_file.ts";
 import { createFakeSystemd, type FakeSystemd } from "../../../adapters/fake/systemd.ts";
 import { openChannels } from "../../../core/agent/channels.ts";
 import type { BoundContext } from "../../../core/agent/context.ts";
@@ -85,6 +86,7 @@ export function createMachine(change: (machine: Machine) => Partial<Ports> = () 
       systemd,
       k3s: createFakeK3s("v1.36.3+k3s1"),
       s3,
+      snapshotFile: createFakeSnapshotFile(disk),
       boot: createFakeBoot(),
       metadata: createFakeMetadata("4711001"),
       log,
