@@ -122,9 +122,12 @@ export function createFakeS3(options: FakeS3Options): FakeS3 {
     while (total < end) {
       if (faults.chunkDelayMs !== undefined) await clock.sleep(faults.chunkDelayMs, signal);
       if (signal?.aborted) return "stopped";
-      const chunk = stored.bytesAt(total, Math.min(end, total + CHUNK_BYTES));
+      const chunk = stored.bytesAt(total, Math.min(end, total + CHUNK_BYTES)).slice();
       total += chunk.length;
-      if (!await sink(chunk, total)) return "stopped";
+      const goesOn = await sink(chunk, total);
+      // The memory of a chunk is not the sink's: whoever keeps it finds nothing there.
+      chunk.fill(0);
+      if (!goesOn) return "stopped";
     }
     return total;
   }

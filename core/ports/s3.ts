@@ -76,7 +76,8 @@ export interface S3ListOptions extends S3CallOptions {
 
 /**
  * Where the bytes of an object go, in order and each once; `total` counts this chunk too. The next
- * chunk comes when it has resolved. False ends the download (`stopped`): the disk is full, say.
+ * chunk comes when it has resolved, in the same memory: what is to be kept has to be copied. False ends
+ * the download (`stopped`): the disk is full, say.
  */
 export type S3Sink = (chunk: Uint8Array, total: number) => Promise<boolean>;
 

@@ -21,6 +21,8 @@ export interface S3Gateway {
   objects(): Promise<string[]>;
   /** Stores an object as a client would. */
   put(key: string, bytes: Uint8Array): Promise<void>;
+  /** Lays an object of so many zeros into its folder, for sizes that nobody wants to send. */
+  plantZeros(key: string, size: number): Promise<void>;
   remove(key: string): Promise<void>;
   /** Ends the server and removes its folder. */
   stop(): Promise<void>;
@@ -93,6 +95,10 @@ export async function startS3Gateway(
     authority: authority.cert,
     objects: async () => (await filesBelow(bucket, "")).toSorted(),
     put: (key, bytes) => send("PUT", key, bytes),
+    plantZeros: async (key, size) => {
+      await Deno.writeFile(join(bucket, key), new Uint8Array());
+      await Deno.truncate(join(bucket, key), size);
+    },
     remove: (key) => send("DELETE", key),
     stop: async () => {
       client.close();
