@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { parseBody } from "../../core/protocol/json_body.ts";
 import { type Answer, json, type Reply } from "./http/message.ts";

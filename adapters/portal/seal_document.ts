@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
 import { seal } from "../../core/protocol/sealing.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isJsonObject } from "../json.ts";
 import { DnsLabel, LabelValue } from "../protocol/identifiers.ts";
 import { Secret } from "../secret.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { CollectionRef } from "../ports/k8s.ts";
 import { LabelValue } from "../protocol/identifiers.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { defineOperation } from "./definition.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
 

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { readHostFacts } from "../host/facts.ts";
 import type { JsonObject } from "../json.ts";
 import { encodeBase64 } from "../protocol/base64.ts";

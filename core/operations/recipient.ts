@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { Random } from "../ports/random.ts";
 import { decodeBase64 } from "../protocol/base64.ts";
 import { seal } from "../protocol/sealing.ts";

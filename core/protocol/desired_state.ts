@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isCronSchedule } from "./cron.ts";
 import { DnsLabel, ReleaseVersion } from "./identifiers.ts";
 import { Sealed } from "./sealed.ts";

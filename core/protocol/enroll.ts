@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { AgentId, DnsLabel, ReleaseVersion, Rfc3339, ServerId, Sha256Hex } from "./identifiers.ts";
 import { Sealed } from "./sealed.ts";
 import { ClusterSecrets } from "./secrets.ts";

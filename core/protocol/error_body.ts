@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /** The body of an answer that is no 200 (protocol §1). Members beside these depend on the code. */
 export const ErrorBody = z.object({

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 
 /**
  * Identifiers (protocol §8). Each is checked before it becomes part of a path, a URL, a command line or

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { JsonObject, JsonValue } from "../json.ts";
 
 /** Any JSON value, as a schema of the core's own type. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Rfc3339 } from "./identifiers.ts";
 import { JsonMap } from "./json_value.ts";
 

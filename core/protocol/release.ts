@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DnsLabel, ReleaseVersion, Rfc3339, Sha256Hex } from "./identifiers.ts";
 import { isLoopbackHost } from "./loopback.ts";
 

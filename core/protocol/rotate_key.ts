@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { PublicKeys } from "./enroll.ts";
 
 /** Body of `POST /rotate-key` (protocol §7), signed with the old key. */

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Sealed } from "./sealed.ts";
 
 const HOST = /^(?:https?:\/\/)?(?:\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::[0-9]{1,5})?\/?$/;

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { CONDITION_CODES } from "./conditions.ts";
 import { Arch } from "./enroll.ts";
 import { DnsLabel, ReleaseVersion, Rfc3339, ServerId, Sha256Hex } from "./identifiers.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { JsonValue } from "../json.ts";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import { EnrollAnswer } from "../protocol/enroll.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isOperationId, Rfc3339 } from "../protocol/identifiers.ts";
 import { JsonMap } from "../protocol/json_value.ts";
 import { OperationEvent, OperationResult } from "../protocol/operation.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isLoopbackHost } from "../protocol/loopback.ts";
 import { fail, ok } from "../result.ts";
 import type { Result } from "../result.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DesiredState } from "../protocol/desired_state.ts";
 import { Rfc3339 } from "../protocol/identifiers.ts";
 import { Condition, DesiredTag } from "../protocol/sync.ts";

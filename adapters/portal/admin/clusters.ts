@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../core/json.ts";
 import { DesiredState } from "../../../core/protocol/desired_state.ts";
 import { EnrollAnswer } from "../../../core/protocol/enroll.ts";

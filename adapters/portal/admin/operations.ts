@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { isJsonObject, type JsonValue } from "../../../core/json.ts";
 import { isOperationId } from "../../../core/protocol/identifiers.ts";
 import { type Answer, json, refuse } from "../http/message.ts";

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import type { JsonValue } from "../../../core/json.ts";
 import { ReleaseVersion } from "../../../core/protocol/identifiers.ts";
 import { Release } from "../../../core/protocol/release.ts";

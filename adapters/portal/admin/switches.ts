@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { Fault } from "../faults.ts";
 import { type Answer, json } from "../http/message.ts";
 import { type Call, readCall } from "./admin.ts";

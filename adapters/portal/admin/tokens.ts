@@ -1,4 +1,4 @@
-import { z } from "zod";
+import * as z from "zod";
 import { DnsLabel, Rfc3339, ServerId } from "../../../core/protocol/identifiers.ts";
 import { firstCluster } from "../first_cluster.ts";
 import { type Answer, json } from "../http/message.ts";

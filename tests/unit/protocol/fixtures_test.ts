@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { z } from "zod";
+import * as z from "zod";
 import { verifyRelease } from "../../../core/protocol/dsse.ts";
 import { rotationProof } from "../../../core/protocol/rotate_key.ts";
 import { verify } from "../../../core/protocol/signing.ts";

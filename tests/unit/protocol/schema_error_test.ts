@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { z } from "zod";
+import * as z from "zod";
 import { DesiredState } from "../../../core/protocol/desired_state.ts";
 import { Release } from "../../../core/protocol/release.ts";
 import { describeIssue } from "../../../core/protocol/schema_error.ts";
