@@ -85,6 +85,7 @@ export function mortalPorts(ports: Ports, disk: FakeDisk): { ports: Ports; proce
       systemd: mortal("systemd", ports.systemd),
       k3s: mortal("k3s", ports.k3s),
       s3: mortal("s3", ports.s3),
+      snapshotFile: ports.snapshotFile,
       boot: mortal("boot", ports.boot),
       metadata: mortal("metadata", ports.metadata),
       log: { write: (...line) => void (dead || log.write(...line)) },

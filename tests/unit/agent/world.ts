@@ -9,6 +9,7 @@ import { createFakeLog, type FakeLog } from "../../../adapters/fake/log.ts";
 import { createFakeMetadata, type FakeMetadata } from "../../../adapters/fake/metadata.ts";
 import { createFakeRandom } from "../../../adapters/fake/random.ts";
 import { createFakeS3 } from "../../../adapters/fake/s3.ts";
+import { createFakeSnapshotFile } from "../../../adapters/fake/snapshot_file.ts";
 import { createFakeSystemd, type FakeSystemd } from "../../../adapters/fake/systemd.ts";
 import { runAgent, type RunEnd } from "../../../core/agent/run.ts";
 import { readStatus, type Status } from "../../../core/agent/status.ts";
@@ -170,6 +171,7 @@ export function createWorld(options: WorldOptions = {}): World {
       },
       k3s: createFakeK3s("v1.36.3+k3s1"),
       s3,
+      snapshotFile: createFakeSnapshotFile(disk),
       boot: createFakeBoot(),
       metadata,
       log,
