@@ -75,10 +75,23 @@ export function claimOfExtraKeys(live: JsonObject | null, wanted: JsonObject): J
   return { ...wanted, data: { ...wantedData, ...claims } };
 }
 
+/**
+ * `kube-system/pbx-addon-<name>`: the secret options of an add-on, and the only object that they reach
+ * (operations.md, Add-ons). k3s encrypts Secrets at rest, not the objects of charts.
+ */
+export function addonSecret(addon: string, data: ReadonlyMap<string, Secret>): ClusterObject {
+  const values = Object.fromEntries([...data].map(([key, value]) => [key, value.reveal()]));
+  return secretObject(`pbx-addon-${addon}`, "Opaque", values, {
+    ...MANAGED,
+    "pbx.io/addon": addon,
+  });
+}
+
 function secretObject(
   name: string,
   type: string,
   values: Readonly<Record<string, string>>,
+  labels: JsonObject = MANAGED,
 ): ClusterObject {
   const namespace = "kube-system";
   const data: Record<string, string> = {};
@@ -90,7 +103,7 @@ function secretObject(
     object: {
       apiVersion: "v1",
       kind: "Secret",
-      metadata: { name, namespace, labels: MANAGED },
+      metadata: { name, namespace, labels },
       type,
       data,
     },

@@ -1,0 +1,188 @@
+import type { AddonSetting } from "../protocol/desired_state.ts";
+import type { AddonReport } from "../protocol/sync.ts";
+import type { Result } from "../result.ts";
+import { ADDON_LABEL, type AllowedObject } from "./allowed_object.ts";
+import { differs } from "./differs.ts";
+import { unhealthy } from "./health.ts";
+import { at, isDeleting, type LiveObject, type LiveView, refKey } from "./live.ts";
+import { planPlatformRemoval } from "./platform_removal.ts";
+import {
+  conflictsOf,
+  cycleThrough,
+  inDependencyOrder,
+  requirementsOf,
+  templateOf,
+  type Templates,
+} from "./requirements.ts";
+
+/** An object to apply, and why. */
+export interface PlannedApply extends AllowedObject {
+  readonly why: "missing" | "differs" | "again";
+}
+
+/** What is to be done about one add-on, and what is said of it. */
+export interface AddonPlan {
+  readonly name: string;
+  readonly state: AddonReport["state"];
+  readonly message?: string;
+  /** In this order. */
+  readonly apply: readonly PlannedApply[];
+  /** What its template no longer has: only after everything of it was applied. */
+  readonly prune: readonly LiveObject[];
+  /** What goes because it is switched off. */
+  readonly remove: readonly LiveObject[];
+}
+
+/** What a plan is made from. The same input in any order gives the same plan. */
+export interface PlanInput {
+  readonly addons: readonly AddonSetting[];
+  readonly templates: Templates;
+  /** The objects of each add-on that is on, rendered; or why they could not be. */
+  readonly rendered: ReadonlyMap<string, Result<readonly AllowedObject[], string>>;
+  readonly live: LiveView;
+  readonly release: string;
+  /** Apply everything again, though nothing differs. */
+  readonly again: boolean;
+}
+
+/**
+ * Decides about every add-on of the desired state (operations.md, Add-ons: the table), in the order in
+ * which they are carried out. Add-ons that the desired state does not name are left alone: only one that
+ * is said to be off is removed.
+ */
+export function planAddons(input: PlanInput): readonly AddonPlan[] {
+  const settings = new Map(input.addons.map((addon) => [addon.name, addon]));
+  const plans = new Map<string, AddonPlan>();
+  for (const name of inDependencyOrder([...settings.keys()], input.templates)) {
+    const setting = settings.get(name);
+    if (setting === undefined) continue;
+    const scene = { input, settings, plans, name };
+    plans.set(name, setting.enabled ? planOn(scene) : planOff(scene));
+  }
+  return [...plans.values()];
+}
+
+/** One add-on among the others; `plans` has those before it. */
+interface Scene {
+  readonly input: PlanInput;
+  readonly settings: ReadonlyMap<string, AddonSetting>;
+  readonly plans: ReadonlyMap<string, AddonPlan>;
+  readonly name: string;
+}
+
+function planOn(scene: Scene): AddonPlan {
+  const { input, settings, plans, name } = scene;
+  const template = templateOf(name, input.templates);
+  if (template === null) return failed(name, `release ${input.release} has no such add-on`);
+  const cycle = cycleThrough(name, input.templates);
+  if (cycle !== null) return failed(name, `requires itself through ${cycle.join(" → ")}`);
+
+  const required = requirementsOf(name, input.templates);
+  const off = required.find((other) => settings.get(other)?.enabled !== true);
+  if (off !== undefined) return failed(name, `requires add-on ${off}, which is off`);
+  for (const other of conflictsOf(name, input.templates)) {
+    const isOn = settings.get(other)?.enabled === true;
+    const isThere = ownedBy(other, input.live).length > 0;
+    if (isOn && (isThere || (plans.get(other)?.apply.length ?? 0) > 0)) {
+      return failed(name, `conflicts with add-on ${other}; switch that off first`);
+    }
+    if (!isOn && isThere) {
+      return pending(name, `waits until the objects of add-on ${other} are gone`);
+    }
+  }
+  const waited = required.find((other) => plans.get(other)?.state !== "applied");
+  if (waited !== undefined) return pending(name, `waits for add-on ${waited}`);
+
+  const rendered = input.rendered.get(name);
+  if (rendered === undefined || !rendered.ok) {
+    return failed(name, rendered?.error ?? "its template was not rendered");
+  }
+  return planApply(scene, rendered.value);
+}
+
+function planApply({ input, name }: Scene, objects: readonly AllowedObject[]): AddonPlan {
+  const { live } = input;
+  const taken = objects.find(({ ref }) => isOthers(name, live.managed.get(refKey(ref))));
+  if (taken !== undefined) {
+    return failed(name, `${taken.ref.resource}/${taken.ref.name} belongs to another add-on`);
+  }
+  const deleting = objects.find(({ ref }) => {
+    const found = live.managed.get(refKey(ref));
+    return found !== undefined && isDeleting(found.object);
+  });
+  if (deleting !== undefined) return pending(name, waitsForDeletion(deleting));
+
+  const wanted = new Set(objects.map(({ ref }) => refKey(ref)));
+  const prune = ownedBy(name, live).filter(({ ref, object }) =>
+    !wanted.has(refKey(ref)) && !isDeleting(object)
+  );
+  const checks = templateOf(name, input.templates)?.health ?? [];
+  const waits = checks.map((check) => unhealthy(check, live)).find((why) => why !== null) ?? null;
+  const changed = objects.flatMap((object): PlannedApply[] => {
+    const found = live.managed.get(refKey(object.ref))?.object ?? null;
+    if (found === null) return [{ ...object, why: "missing" }];
+    if (differs(found, object.object)) return [{ ...object, why: "differs" }];
+    return [];
+  });
+  // While it is not healthy, everything is applied in every cycle (operations.md, the table).
+  const all = input.again || waits !== null;
+  const apply = all
+    ? objects.map((object): PlannedApply =>
+      changed.find(({ ref }) => ref === object.ref) ?? { ...object, why: "again" }
+    )
+    : changed;
+  if (waits !== null) return { ...pending(name, waits), apply, prune };
+  if (changed.length > 0 && checks.length > 0) {
+    return { ...pending(name, "was just changed; its health is looked at next"), apply, prune };
+  }
+  return { name, state: "applied", apply, prune, remove: [] };
+}
+
+function planOff(scene: Scene): AddonPlan {
+  const { input, settings, name } = scene;
+  const needed = [...settings.values()].filter((other) =>
+    other.enabled && requirementsOf(other.name, input.templates).includes(name)
+  ).map((other) => other.name).sort();
+  if (needed.length > 0) return failed(name, `still required by ${needed.join(", ")}`);
+  const objects = ownedBy(name, input.live);
+  if (objects.length === 0) {
+    return { ...pending(name, ""), state: "removed", message: "it is gone" };
+  }
+  if (templateOf(name, input.templates)?.removal === "platform") {
+    const first = planPlatformRemoval(name, objects, input.live);
+    if (first !== null) return first;
+  }
+  const going = objects.filter(({ object }) => !isDeleting(object));
+  const stuck = objects.find(({ object }) => isDeleting(object));
+  const message = stuck === undefined ? "is being removed" : waitsForDeletion(stuck);
+  return { ...pending(name, message), remove: going };
+}
+
+/** Finalizers are never stripped: what they wait for is said, and somebody can look at it. */
+function waitsForDeletion({ ref }: Pick<LiveObject, "ref">): string {
+  return `${ref.resource}/${ref.name} is being deleted and waits for its finalizers`;
+}
+
+function ownedBy(addon: string, live: LiveView): readonly LiveObject[] {
+  return [...live.managed.values()]
+    .filter(({ object }) => ownerOf(object) === addon)
+    .sort((one, other) => refKey(one.ref) < refKey(other.ref) ? -1 : 1);
+}
+
+function isOthers(addon: string, found: LiveObject | undefined): boolean {
+  const owner = found === undefined ? undefined : ownerOf(found.object);
+  return owner !== undefined && owner !== addon;
+}
+
+function ownerOf(object: LiveObject["object"]) {
+  return at(object, "metadata", "labels", ADDON_LABEL);
+}
+
+/** A plan that changes nothing: the add-on keeps the objects that it has. */
+function failed(name: string, message: string): AddonPlan {
+  return { name, state: "failed", message, apply: [], prune: [], remove: [] };
+}
+
+function pending(name: string, message: string): AddonPlan {
+  return { name, state: "pending", message, apply: [], prune: [], remove: [] };
+}

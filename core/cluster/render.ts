@@ -1,0 +1,116 @@
+import jsone from "json-e";
+import type { JsonObject, JsonValue } from "../json.ts";
+import type { AddonSetting } from "../protocol/desired_state.ts";
+import type { AddonTemplate } from "../protocol/release.ts";
+import { fail, ok, type Result } from "../result.ts";
+import type { Secret } from "../secret.ts";
+import { type AllowedObject, allowObject } from "./allowed_object.ts";
+import { addonSecret } from "./secrets.ts";
+import { resolveOptions } from "./options.ts";
+
+/** What a template may know of the world around its add-on. Nothing of it is secret. */
+export interface RenderWorld {
+  readonly clusterId: string;
+  readonly nodeName: string;
+  /** Of the release: the only moment that a template may know, so that the same input gives the same. */
+  readonly releasedAt: string;
+}
+
+/** Most objects of one add-on, and most bytes of them all together. */
+const MAX_OBJECTS = 100;
+const MAX_BYTES = 512 * 1024;
+/** Longest list that a template may count up. */
+const MAX_RANGE = 1_000;
+
+/**
+ * The objects of an add-on that is on (operations.md, Add-ons): rendered from the verified template with
+ * the options alone, each judged, and the Secret that the agent makes itself. `secrets`: the opened
+ * secret options by name; they reach nothing but that Secret.
+ */
+export function renderAddon(
+  setting: AddonSetting,
+  template: AddonTemplate,
+  world: RenderWorld,
+  secrets: ReadonlyMap<string, Secret>,
+): Result<readonly AllowedObject[], string> {
+  const options = resolveOptions(setting, template);
+  if (!options.ok) return options;
+  const rendered = evaluate(template.objects as JsonValue, options.value, world);
+  if (!rendered.ok) return rendered;
+  const list = rendered.value;
+  if (!Array.isArray(list)) return fail("the template made no list of objects");
+  if (list.length > MAX_OBJECTS) return fail(`the template made more than ${MAX_OBJECTS} objects`);
+  if (JSON.stringify(list).length > MAX_BYTES) {
+    return fail(`the template made more than ${MAX_BYTES} bytes`);
+  }
+
+  const owner = {
+    addon: setting.name,
+    clusterId: world.clusterId,
+    isPlatform: template.removal === "platform",
+  };
+  const objects: AllowedObject[] = [];
+  const secret = secretOf(setting.name, template, secrets);
+  if (!secret.ok) return secret;
+  // First: charts read it when they are installed.
+  if (secret.value !== null) objects.push(secret.value);
+  const names = new Set<string>();
+  for (const item of list) {
+    const allowed = allowObject(item, owner);
+    if (!allowed.ok) return allowed;
+    const { resource, name } = allowed.value.ref;
+    if (names.has(`${resource}/${name}`)) {
+      return fail(`the template made ${resource}/${name} twice`);
+    }
+    names.add(`${resource}/${name}`);
+    objects.push(allowed.value);
+  }
+  return ok(objects);
+}
+
+/** JSON-e works on values, so that an option can never break out into structure. */
+function evaluate(
+  template: JsonValue,
+  options: JsonObject,
+  { clusterId, nodeName, releasedAt }: RenderWorld,
+): Result<JsonValue, string> {
+  const context = {
+    options,
+    cluster: { name: clusterId },
+    node: { name: nodeName },
+    now: releasedAt,
+    range: boundedRange,
+  };
+  try {
+    return ok(jsone(template as Record<string, unknown>, context));
+  } catch (cause) {
+    // The library's own text may quote the values that it stumbled over.
+    const what = cause instanceof Error ? cause.name : "an error";
+    return fail(`the template does not render (${what})`);
+  }
+}
+
+function boundedRange(start: number, stop: number, step = 1): number[] {
+  const length = Math.ceil((stop - start) / step);
+  if (!(length <= MAX_RANGE)) throw new RangeError("a list that long is not counted up");
+  return Array.from({ length: Math.max(length, 0) }, (_, index) => start + index * step);
+}
+
+function secretOf(
+  addon: string,
+  template: AddonTemplate,
+  secrets: ReadonlyMap<string, Secret>,
+): Result<AllowedObject | null, string> {
+  const entries = Object.entries(template.secret_data ?? {});
+  const data = new Map<string, Secret>();
+  for (const [key, option] of entries) {
+    if (template.options[option]?.secret !== true) {
+      return fail(
+        `the template takes ${key} of its Secret from ${option}, which is no secret option`,
+      );
+    }
+    const value = secrets.get(option);
+    if (value !== undefined) data.set(key, value);
+  }
+  return ok(entries.length === 0 ? null : addonSecret(addon, data));
+}
