@@ -48,7 +48,7 @@ Deno.test("run: from a fresh node to a synced one, by the protocol and without a
       assert.deepEqual(secretsIn(text, secrets), [], `in ${where}`);
     }
     assert.equal(agent.stdout(), "");
-  });
+  }, { measured: true });
 });
 
 function checkRequests(world: World): void {

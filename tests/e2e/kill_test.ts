@@ -46,19 +46,20 @@ Deno.test("run: killed at any line of its first start, it resumes there and enro
 Deno.test("run: killed again and again during its first start, it still arrives", async () => {
   await inWorld(async (world) => {
     const lines: LogLine[] = [];
-    for (let kill = 1; kill <= 8; kill++) {
+    for (let kill = 1; kill <= 5; kill++) {
       const agent = world.start();
       let said = 0;
       agent.onLines((count) => said = count);
       // Two lines say that and as what it starts; the third is the first that is progress.
       await world.until("progress, or nothing left to do", async () => {
-        return said >= 3 || (said >= 2 && (await world.state())["first_start"] === "done");
+        return said >= 3 ||
+          (said >= 2 && (await world.state().catch(() => null))?.["first_start"] === "done");
       });
       agent.kill("SIGKILL");
       await agent.ended();
       lines.push(...agent.lines());
     }
-    await finishes(world, lines, "killed eight times");
+    await finishes(world, lines, "killed five times");
   });
 });
 

@@ -44,16 +44,30 @@ const REPOSITORY = new URL("../../", import.meta.url).pathname;
 /** The order to end is obeyed within 2 s; the rest is for a busy machine. */
 const STOP_MS = 10_000;
 
-/** Starts the program with exactly this environment beside what Deno needs. */
+/** How a program is started. */
+export interface StartOptions {
+  /** Variables beside those of the tests themselves. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether what it reaches counts as covered; the profile of each process takes a second to write. */
+  readonly measured?: boolean;
+}
+
+/** Starts the program with the Deno that runs the tests. */
 export function startProgram(
   entry: EntryFile,
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
+  { env = {}, measured = false }: StartOptions = {},
 ): Program {
+  const { DENO_COVERAGE_DIR: profiles, ...around } = Deno.env.toObject();
   const child = new Deno.Command(Deno.execPath(), {
     args: ["run", "--frozen", "--no-check", "--no-prompt", "-A", entry, ...args],
     cwd: REPOSITORY,
-    env,
+    clearEnv: true,
+    env: {
+      ...around,
+      ...(measured && profiles !== undefined ? { DENO_COVERAGE_DIR: profiles } : {}),
+      ...env,
+    },
     stdin: "null",
     stdout: "piped",
     stderr: "piped",
@@ -120,9 +134,9 @@ export function startProgram(
 export async function runProgram(
   entry: EntryFile,
   args: readonly string[],
-  env: Readonly<Record<string, string>> = {},
+  options: StartOptions = {},
 ): Promise<{ readonly code: number; readonly stdout: string; readonly stderr: string }> {
-  const program = startProgram(entry, args, env);
+  const program = startProgram(entry, args, options);
   const { code } = await program.ended();
   return { code, stdout: program.stdout(), stderr: program.stderr() };
 }

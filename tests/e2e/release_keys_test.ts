@@ -10,7 +10,7 @@ const ENVIRONMENT = Object.fromEntries(
 );
 
 Deno.test("version: the shipped entry has no release keys, whatever the environment says", async () => {
-  const shipped = await runProgram("cli/main.ts", ["version"], ENVIRONMENT);
+  const shipped = await runProgram("cli/main.ts", ["version"], { env: ENVIRONMENT });
   assert.deepEqual([shipped.code, shipped.stderr], [0, ""]);
   assert.match(shipped.stdout, /^pbx-agent [0-9.]+\nrelease keys: none\n$/);
   const lab = await runProgram("cli/lab.ts", ["version"]);

@@ -65,7 +65,7 @@ Deno.test("run: a changed drop-in waits for its window, through a kill and a reb
     assert.deepEqual(world.report()?.conditions, []);
     assert.equal(third.lines().filter(({ event }) => event === "k3s_restart").length, 1);
     await third.stop();
-  });
+  }, { measured: true });
 });
 
 Deno.test("run: a drop-in that changes back before its window opens needs no restart", async () => {

@@ -10,12 +10,8 @@ const NONSENSE: readonly [readonly string[], RegExp][] = [
   [["start"], /'start'/],
   [["run", "now"], /'now'/],
   [["run", "--yes"], /--yes/],
-  [["status", "--yes"], /--yes/],
-  [["uninstall", "--force"], /--force/],
-  [["version", "--text"], /--text/],
   [["run", "--cycle", "1"], /--cycle/],
   [["run", "--release-keys", "AAAA"], /--release-keys/],
-  [["run", "--root"], /--root/],
   [["run", "--root", ""], /--root/],
 ];
 
@@ -36,7 +32,7 @@ Deno.test("program: the lab's --cycle takes a number only", async () => {
 });
 
 Deno.test("program: help is no error, and names every command", async () => {
-  for (const args of [["help"], ["--help"], ["-h"]]) {
+  for (const args of [["help"], ["run", "-h"]]) {
     const { code, stdout, stderr } = await runProgram("cli/main.ts", args);
     assert.deepEqual([code, stderr], [0, ""]);
     for (const command of ["run", "status", "version", "uninstall"]) {
@@ -54,9 +50,7 @@ const FAULTS: readonly [
   readonly RegExp[],
 ][] = [
   ["no file at all", () => null, [/config\.yaml/, /cloud-init/]],
-  ["an empty file", () => "", [/config\.yaml/]],
   ["no YAML", () => "portal: [", [/config\.yaml/, /YAML/]],
-  ["a list", () => "- portal\n", [/mapping/]],
   ["no portal", (yaml) => yaml.replace(/^portal: .*\n/m, ""), [/'portal'/, /missing/]],
   ["a portal that is none", set("portal", "what ever"), [/'portal'/, /what ever/, /https:\/\//]],
   [
@@ -69,11 +63,7 @@ const FAULTS: readonly [
     set("portal", "https://portal.example.com/agent/v1"),
     [/'portal'/, /portal\.example\.com/, /loopback/, /shipped program/],
   ],
-  ["a portal's domain, for the lab's program", set("portal", "example.com"), [/loopback/]],
-  ["no cluster", (yaml) => yaml.replace(/^cluster_id: .*\n/m, ""), [/'cluster_id'/, /missing/]],
   ["a cluster that is none", set("cluster_id", "Demo_1"), [/'cluster_id'/, /Demo_1/, /DNS-1123/]],
-  ["a node that is none", set("node_name", "-x"), [/'node_name'/, /-x/, /DNS-1123/]],
-  ["a number for a name", set("node_name", "17"), [/'node_name'/, /text/]],
   ["metadata elsewhere", set("metadata_url", "http://10.0.0.1"), [
     /'metadata_url'/,
     /10\.0\.0\.1/,

@@ -1,5 +1,5 @@
 /** How long anything may take that a test waits for; far more than it needs, for busy machines. */
-export const LIMIT_MS = 30_000;
+export const LIMIT_MS = 60_000;
 
 /** Looks again and again until `look` gives something; the error names what never came. */
 export async function waitFor<T>(

@@ -9,7 +9,13 @@ import type { Agent } from "../../adapters/portal/state.ts";
 import { welcome } from "../../adapters/portal/welcome.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { SyncRequest } from "../../core/protocol/sync.ts";
-import { type EntryFile, type Program, runProgram, startProgram } from "./program.ts";
+import {
+  type EntryFile,
+  type Program,
+  runProgram,
+  type StartOptions,
+  startProgram,
+} from "./program.ts";
 import { waitFor } from "./wait.ts";
 
 const KEYS_FILE = new URL("../../fixtures/lab-release-keys.json", import.meta.url);
@@ -28,7 +34,7 @@ export interface World {
   /** The enrollment token in it. */
   readonly token: string;
   /** Starts `run` of the lab's program. */
-  start(options?: StartOptions): Program;
+  start(options?: StartOptions & { readonly entry?: EntryFile }): Program;
   /** Starts it and waits until the first start is over and a desired state is stored and reported. */
   startSynced(): Promise<Program>;
   /** Waits until `look` gives something; fails at once when a program has broken down meanwhile. */
@@ -56,18 +62,14 @@ export interface World {
   desire(patch: unknown): Promise<void>;
 }
 
-/** How a program is started. */
-export interface StartOptions {
-  readonly entry?: EntryFile;
-  readonly env?: Readonly<Record<string, string>>;
-}
-
 /** How a world differs from the usual one. */
 export interface WorldOptions {
   readonly tls?: boolean;
   /** Makes the configuration out of the one that the portal proposes. */
   readonly config?: (yaml: string) => string;
   readonly apiAfterMs?: number;
+  /** Whether what `run` reaches in this world counts as covered. */
+  readonly measured?: boolean;
 }
 
 /** The configuration's first lines, which must outlive whatever the agent changes in it. */
@@ -100,7 +102,7 @@ export async function inWorld(
     apiAfterMs: options.apiAfterMs ?? 20,
   });
   try {
-    await test(makeWorld({ running, node, root, configYaml, words, programs }));
+    await test(makeWorld({ ...options, running, node, root, configYaml, words, programs }));
   } finally {
     for (const program of programs) program.kill("SIGKILL");
     await Promise.all(programs.map((program) => program.ended()));
@@ -110,12 +112,14 @@ export async function inWorld(
   }
 }
 
-interface Parts extends Pick<World, "running" | "node" | "root" | "configYaml"> {
+interface Parts extends Pick<World, "running" | "node" | "root" | "configYaml">, WorldOptions {
   readonly words: JsonObject;
   readonly programs: Program[];
 }
 
-function makeWorld({ running, node, root, configYaml, words, programs }: Parts): World {
+function makeWorld(
+  { running, node, root, configYaml, words, programs, measured = false }: Parts,
+): World {
   const { memory, state } = running.portal;
   const world: World = {
     running,
@@ -123,9 +127,12 @@ function makeWorld({ running, node, root, configYaml, words, programs }: Parts):
     root,
     configYaml,
     token: String(words["token"]),
-    start({ entry = "cli/lab.ts", env = {} } = {}) {
+    start({ entry = "cli/lab.ts", ...options } = {}) {
       const cycle = entry === "cli/lab.ts" ? ["--cycle", String(CYCLE_S)] : [];
-      const program = startProgram(entry, ["run", "--root", root, ...cycle], env);
+      const program = startProgram(entry, ["run", "--root", root, ...cycle], {
+        measured,
+        ...options,
+      });
       programs.push(program);
       return program;
     },
