@@ -3,19 +3,14 @@ import { EventsAnswer, type EventsRequest } from "../protocol/operation.ts";
 import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
-import { exchange } from "./exchange.ts";
+import { exchange, type SignedRequest, wasRefused } from "./exchange.ts";
 
 /** Sends what the portal has not acknowledged yet. Tells whether the agent must end what it does. */
 export async function sendEvents(context: BoundContext): Promise<"done" | "stop" | "aborted"> {
   const journal = context.store.state.operation;
   const sent = journal === null ? null : eventsRequest(journal);
   if (journal === null || sent === null) return "done";
-  const outcome = await exchange(context, {
-    channel: "events",
-    method: "POST",
-    path: `/operations/${journal.id}/events`,
-    body: JSON.parse(JSON.stringify(sent)),
-  });
+  const outcome = await exchange(context, requestOf(journal.id, sent));
   switch (outcome.do) {
     case "stop":
     case "aborted":
@@ -48,6 +43,21 @@ export async function sendEvents(context: BoundContext): Promise<"done" | "stop"
       else if (outcome.do === "give_up") await givenUp(context, journal, sent, outcome.message);
       return "done";
   }
+}
+
+/** Whether the portal refused this result for good since the agent's start, so that it cannot go again. */
+export function wasGivenUp(context: BoundContext, journal: Journal): boolean {
+  const alone = eventsRequest({ ...journal, result_alone: true });
+  return alone !== null && wasRefused(context, requestOf(journal.id, alone));
+}
+
+function requestOf(id: string, sent: EventsRequest): SignedRequest {
+  return {
+    channel: "events",
+    method: "POST",
+    path: `/operations/${id}/events`,
+    body: JSON.parse(JSON.stringify(sent)),
+  };
 }
 
 /**

@@ -4,6 +4,7 @@ import { definitionOf } from "../operations/registry.ts";
 import type { Operation } from "../protocol/operation.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
+import { wasGivenUp } from "./send_events.ts";
 
 /**
  * Takes an offered operation in hand (protocol §5): stored before anything of it begins. Events are sent
@@ -33,6 +34,8 @@ export async function takeOffer(
   await clearConditions(context, "invalid_operation");
   if (verdict?.kind !== "take") return;
   const { journal } = verdict;
+  // Taken once more it would only hold up the next operation: it cannot be sent before a restart.
+  if (journal.result !== undefined && wasGivenUp(context, journal)) return;
   const stored = await context.store.commit((state) => withJournal(state, journal, now));
   if (!stored.ok) {
     context.ports.log.write("error", "operation_not_stored", stored.error.message);

@@ -162,3 +162,15 @@ Deno.test("manifest: a program without release keys accepts none", async () => {
   assert.equal(world.stored().first_start, "done");
   await world.stop();
 });
+
+Deno.test("manifest: one that was rejected stays so over a restart, while the wait runs", async () => {
+  const world = await wantNext((world) => publish(world, { signedBy: [] }));
+  assert.deepEqual(world.conditions(), ["manifest_rejected"]);
+  for (let start = 0; start < 3; start++) {
+    await world.stop();
+    world.start();
+    await world.pass(40_000);
+    assert.deepEqual(world.conditions(), ["manifest_rejected"]);
+  }
+  await world.stop();
+});
