@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { EXIT } from "../../cli/exit_codes.ts";
 import settings from "../../deno.json" with { type: "json" };
 
 Deno.test("README: every command that it shows is a task that there is", async () => {
@@ -14,6 +15,13 @@ Deno.test("README: every command that it shows is a task that there is", async (
   }
   const named = shown.map(({ words }) => words[4]);
   for (const task of ["demo", "test"]) assert.ok(named.includes(task), `it shows ${task}`);
+});
+
+Deno.test("README: its table of exit codes is the program's", async () => {
+  const text = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
+  const table = /^\| exit code[^]*?\n\n/m.exec(text)?.[0] ?? "";
+  const shown = [...table.matchAll(/^\| ([0-9]+) /gm)].map((match) => Number(match[1]));
+  assert.deepEqual(shown, Object.values(EXIT));
 });
 
 /** The commands in fenced blocks of shell that start Deno by way of Node.js. */
