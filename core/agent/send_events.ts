@@ -1,15 +1,29 @@
-import { acknowledged, eventsRequest, refusedForGood } from "../operations/outbox.ts";
+import { acknowledged, eventsRequest, isOwed, refusedForGood } from "../operations/outbox.ts";
 import { EventsAnswer, type EventsRequest } from "../protocol/operation.ts";
 import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
 import { exchange, type SignedRequest, wasRefused } from "./exchange.ts";
 
+/**
+ * What was sent last and not answered for good. It is sent again as it was, although the operation has
+ * more to tell meanwhile: a request that is refused three times is told by its body (protocol §1, §5).
+ */
+export interface InFlight {
+  request: { readonly id: string; readonly body: EventsRequest } | null;
+}
+
 /** Sends what the portal has not acknowledged yet. Tells whether the agent must end what it does. */
-export async function sendEvents(context: BoundContext): Promise<"done" | "stop" | "aborted"> {
+export async function sendEvents(
+  context: BoundContext,
+  inFlight: InFlight,
+): Promise<"done" | "stop" | "aborted"> {
   const journal = context.store.state.operation;
-  const sent = journal === null ? null : eventsRequest(journal);
-  if (journal === null || sent === null) return "done";
+  if (journal === null || !isOwed(journal)) return "done";
+  const again = inFlight.request?.id === journal.id ? inFlight.request.body : null;
+  const sent = again ?? eventsRequest(journal);
+  if (sent === null) return "done";
+  inFlight.request = { id: journal.id, body: sent };
   const outcome = await exchange(context, requestOf(journal.id, sent));
   switch (outcome.do) {
     case "stop":
@@ -25,6 +39,7 @@ export async function sendEvents(context: BoundContext): Promise<"done" | "stop"
         context.ports.log.write("warn", "malformed_answer", "the answer to events has no 'acked'");
         return "done";
       }
+      inFlight.request = null;
       const { acked } = answer.data;
       if (sent.events.some(({ seq }) => seq > acked)) {
         // Sent again later, not at once: a portal that takes nothing is in trouble of its own.
@@ -39,8 +54,13 @@ export async function sendEvents(context: BoundContext): Promise<"done" | "stop"
     }
     case "back_off":
     case "give_up":
-      if (outcome.code === "unknown_operation") await discard(context, journal.id);
-      else if (outcome.do === "give_up") await givenUp(context, journal, sent, outcome.message);
+      if (outcome.code === "unknown_operation") {
+        inFlight.request = null;
+        await discard(context, journal.id);
+      } else if (outcome.do === "give_up") {
+        inFlight.request = null;
+        await givenUp(context, journal, sent, outcome.message);
+      }
       return "done";
   }
 }

@@ -6,7 +6,7 @@ import { advanceFirstStart } from "./first_start.ts";
 import type { LifeEvent } from "./life.ts";
 import { noteBoot } from "./note_boot.ts";
 import { operate } from "./operate.ts";
-import { sendEvents } from "./send_events.ts";
+import { type InFlight, sendEvents } from "./send_events.ts";
 import { openWaker, type Waker } from "./waker.ts";
 
 /** A cycle comes up to this part of its length sooner or later: 30 s give or take 5 s (protocol §4). */
@@ -121,6 +121,7 @@ function firstStartTask(
 
 function eventsTask(context: BoundContext): Task {
   const { clock } = context.ports;
+  const inFlight: InFlight = { request: null };
   return {
     due() {
       const { operation } = context.store.state;
@@ -129,7 +130,7 @@ function eventsTask(context: BoundContext): Task {
         : null;
     },
     async run() {
-      const end = await sendEvents(context);
+      const end = await sendEvents(context, inFlight);
       if (end === "stop") return "revoked";
       return end === "aborted" ? "aborted" : null;
     },

@@ -6,6 +6,7 @@ import type { Journal } from "../state/journal.ts";
 import type { State } from "../state/state.ts";
 import type { AnyDefinition } from "./definition.ts";
 import { answered, begun } from "./journal.ts";
+import { isKept } from "./outbox.ts";
 
 /** What becomes of an operation that the portal offers. */
 export type Verdict =
@@ -40,7 +41,7 @@ export function judgeOffer(
   const { id } = operation;
   const kind = operation.kind.slice(0, MAX_KIND);
   const finished = Object.hasOwn(state.finished, id) ? state.finished[id] : undefined;
-  if (finished !== undefined) {
+  if (finished !== undefined && isKept(finished, facts.now)) {
     return { kind: "take", journal: answered({ id, kind: finished.kind }, finished.result, at) };
   }
   const refusal = refusalOf(operation, definition, facts);

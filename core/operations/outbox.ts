@@ -1,4 +1,4 @@
-import type { EventsRequest, OperationResult } from "../protocol/operation.ts";
+import type { EventsRequest, OperationEvent, OperationResult } from "../protocol/operation.ts";
 import type { Finished, Journal } from "../state/journal.ts";
 import type { State } from "../state/state.ts";
 
@@ -8,8 +8,8 @@ const KEPT_MS = 30 * 24 * 3_600_000;
 const MAX_KEPT = 2_000;
 /** Logs and outputs of the newest results that are kept whole, bytes together. */
 const MAX_WHOLE_BYTES = 1_000_000;
-/** Events in one request, so that any number of them fits the body's limit in time. */
-const MAX_EVENTS = 100;
+/** Events in one request, bytes: any number of them is sent in time. */
+const MAX_EVENTS_BYTES = 60_000;
 /** What a result may take of a request's body, bytes; its log is shortened from the oldest line. */
 const MAX_RESULT_BYTES = 150_000;
 
@@ -27,7 +27,7 @@ export function eventsRequest(journal: Journal): EventsRequest | null {
     const { log_tail: _log, output: _output, ...alone } = result;
     return { events: [], result: alone };
   }
-  const events = journal.events.slice(0, MAX_EVENTS);
+  const events = firstThatFit(journal.events);
   const last = events.length === journal.events.length;
   if (result === undefined || !last) return events.length === 0 ? null : { events };
   return { events, result: shortened(result) };
@@ -68,17 +68,34 @@ export function refusedForGood(journal: Journal, sent: EventsRequest): Journal |
 function shortened(result: OperationResult): OperationResult {
   const { log_tail: log } = result;
   if (log === undefined) return result;
-  const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length;
-  let room = MAX_RESULT_BYTES - bytes({ ...result, log_tail: [] });
+  let room = MAX_RESULT_BYTES - bytesOf({ ...result, log_tail: [] });
   let first = log.length;
   while (first > 0) {
-    room -= bytes(log[first - 1]) + 1;
+    room -= bytesOf(log[first - 1]);
     if (room < 0) break;
     first--;
   }
   if (first === 0) return result;
-  const said = `(${first} older lines do not fit)`;
-  return { ...result, log_tail: [said, ...log.slice(first + 1)] };
+  // The word about it takes the room of one line more.
+  const left = log.slice(first + 1);
+  return { ...result, log_tail: [`(${log.length - left.length} older lines do not fit)`, ...left] };
+}
+
+/** As many of the oldest events as fit one request, and at least one. */
+function firstThatFit(events: readonly OperationEvent[]): OperationEvent[] {
+  let room = MAX_EVENTS_BYTES;
+  const last = events.findIndex((event) => (room -= bytesOf(event)) < 0);
+  return last < 0 ? [...events] : events.slice(0, Math.max(last, 1));
+}
+
+/** What a value takes of a body, with the comma behind it. */
+function bytesOf(value: unknown): number {
+  return new TextEncoder().encode(JSON.stringify(value)).length + 1;
+}
+
+/** Whether a result is still there to be sent again. `now`: corrected clock, milliseconds. */
+export function isKept({ at }: Finished, now: number): boolean {
+  return now - Date.parse(at) < KEPT_MS;
 }
 
 function withFinished(
@@ -86,10 +103,9 @@ function withFinished(
   journal: Journal,
   now: number,
 ): Record<string, Finished> {
-  const kept = Object.entries(finished)
-    .filter(([, { at }]) => now - Date.parse(at) < KEPT_MS)
+  const kept = Object.entries(finished).filter(([, entry]) => isKept(entry, now))
     .slice(-MAX_KEPT + 1);
-  if (journal.result === undefined || Object.hasOwn(finished, journal.id)) {
+  if (journal.result === undefined || kept.some(([id]) => id === journal.id)) {
     return Object.fromEntries(kept);
   }
   const entry: Finished = {
