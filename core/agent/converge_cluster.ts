@@ -1,5 +1,4 @@
-import { claimOfExtraKeys, sameSecret } from "../cluster/secrets.ts";
-import type { ClusterSecrets } from "../protocol/secrets.ts";
+import { claimOfExtraKeys, type ClusterObject, sameSecret } from "../cluster/secrets.ts";
 import type { AddonReport } from "../protocol/sync.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { openClusterSecrets } from "./cluster_secrets.ts";
@@ -16,6 +15,7 @@ export interface ClusterKeeper {
 
 /** A keeper that has not applied anything yet. */
 export function openClusterKeeper(): ClusterKeeper {
+  const open = openOnceEach();
   let applyAgainAt = Number.NEGATIVE_INFINITY;
   return {
     async converge(context, leader) {
@@ -25,10 +25,25 @@ export function openClusterKeeper(): ClusterKeeper {
       if (!leader || desired === undefined || context.store.state.first_start !== "done") return;
       const now = context.ports.clock.monotonic();
       const again = now >= applyAgainAt;
-      const applied = await applySecrets(context, desired.secrets, again);
+      const opened = open(desired.secrets, context.identity.sealingKeys);
+      const applied = opened.ok ? await applySecrets(context, opened.value, again) : opened;
       if (!applied.ok) context.ports.log.write("warn", "secrets_not_applied", applied.error);
       else if (again) applyAgainAt = now + APPLY_AGAIN_MS;
     },
+  };
+}
+
+/**
+ * Opens secrets anew only where they or the keys are others: it is a quarter of what an idle cycle would
+ * compute, and the same Secrets are read in clear from the API in every cycle anyway.
+ */
+function openOnceEach(): typeof openClusterSecrets {
+  let last: Parameters<typeof openClusterSecrets> | null = null;
+  let opened = openClusterSecrets({}, []);
+  return (secrets, keys) => {
+    if (last?.[0] !== secrets || last[1] !== keys) opened = openClusterSecrets(secrets, keys);
+    last = [secrets, keys];
+    return opened;
   };
 }
 
@@ -38,13 +53,11 @@ export function openClusterKeeper(): ClusterKeeper {
  */
 export async function applySecrets(
   context: BoundContext,
-  secrets: ClusterSecrets,
+  secrets: readonly ClusterObject[],
   always: boolean,
 ): Promise<Result<void, string>> {
   const { k8s, log } = context.ports;
-  const objects = openClusterSecrets(secrets, context.identity.sealingKeys);
-  if (!objects.ok) return objects;
-  for (const { ref, object } of objects.value) {
+  for (const { ref, object } of secrets) {
     const name = `${ref.namespace}/${ref.name}`;
     const live = await k8s.get(ref);
     if (!live.ok) return fail(`Secret ${name} could not be read: ${live.error.message}`);

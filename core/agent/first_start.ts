@@ -8,6 +8,7 @@ import { writeDocument } from "../state/durable.ts";
 import { K3S_CONFIG_FILE, K3S_HOLD_FILE, K3S_UNIT } from "../state/paths.ts";
 import type { State } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
+import { openClusterSecrets } from "./cluster_secrets.ts";
 import { applySecrets } from "./converge_cluster.ts";
 import { readDropInHashes } from "./converge_host.ts";
 
@@ -121,7 +122,8 @@ async function waitForApi(context: BoundContext): Promise<Advance> {
 async function writeSecrets(context: BoundContext, bootstrap: Bootstrap | null): Promise<Advance> {
   // A desired state that arrived meanwhile is younger than the answer to the enrollment.
   const secrets = context.store.state.desired?.state.secrets ?? bootstrap?.answer.secrets ?? {};
-  const applied = await applySecrets(context, secrets, false);
+  const opened = openClusterSecrets(secrets, context.identity.sealingKeys);
+  const applied = opened.ok ? await applySecrets(context, opened.value, false) : opened;
   if (!applied.ok) return waits(applied.error);
   context.ports.log.write("info", "first_start_done", "the cluster runs and has its Secrets");
   return await go(context, { first_start: "done" });
