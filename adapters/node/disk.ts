@@ -8,7 +8,7 @@ import { diskError, isAbsent, isPresent, TooLarge } from "./disk_error.ts";
 import { createRoot } from "./root.ts";
 
 const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;
-const READ_CHUNK = 64 * 1024;
+const READ_CHUNK = 16 * 1024;
 const HASH_CHUNK = 1024 * 1024;
 
 /**
@@ -82,15 +82,15 @@ async function using<T>(
 /** Reads to the end rather than to the size in the stat, which is 0 for files of /proc. */
 function readUpTo(path: string, maxBytes: number): Promise<Uint8Array> {
   return using(fs.open(path, "r"), async (file) => {
+    const chunk = new Uint8Array(READ_CHUNK);
     const chunks: Uint8Array[] = [];
     let total = 0;
     while (true) {
-      const chunk = new Uint8Array(READ_CHUNK);
       const { bytesRead } = await file.read(chunk, 0, chunk.length, null);
       if (bytesRead === 0) break;
       total += bytesRead;
       if (total > maxBytes) throw new TooLarge(maxBytes);
-      chunks.push(chunk.subarray(0, bytesRead));
+      chunks.push(chunk.slice(0, bytesRead));
     }
     const all = new Uint8Array(total);
     let offset = 0;
