@@ -6,7 +6,7 @@ export const KINDS = {
   unit: { paths: ["tests/unit"], args: ["--parallel", "-A", ...LEAKS] },
   contract: { paths: ["tests/contract"], args: ["--parallel", "-A", ...LEAKS] },
   abuse: { paths: ["tests/abuse"], args: ["--parallel", "-A"] },
-  e2e: { paths: ["tests/e2e"], args: ["-A"] },
+  e2e: { paths: ["tests/e2e"], args: ["--parallel", "-A"] },
   architecture: { paths: ["tests/architecture", "tests/runner"], args: ["--parallel", "-A"] },
 } as const;
 
