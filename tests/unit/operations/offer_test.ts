@@ -1,0 +1,222 @@
+import assert from "node:assert/strict";
+import { z } from "zod";
+import type { JsonObject } from "../../../core/json.ts";
+import type { AnyDefinition } from "../../../core/operations/definition.ts";
+import { judgeOffer } from "../../../core/operations/offer.ts";
+import { withJournal } from "../../../core/operations/outbox.ts";
+import { definitionOf } from "../../../core/operations/registry.ts";
+import type { Operation } from "../../../core/protocol/operation.ts";
+import { EMPTY_STATE, type State } from "../../../core/state/state.ts";
+import { step, toy } from "./toy.ts";
+
+const NOW = Date.parse("2026-01-01T12:00:00Z");
+const DAY = 24 * 3_600_000;
+const FACTS = { apiUp: true, now: NOW };
+const PAST = "2026-01-01T11:59:59Z";
+
+/** Refuses for every reason there is, each of which can be taken away. */
+const PICKY: AnyDefinition = {
+  ...toy({ only: step() }),
+  params: z.strictObject({ name: z.string(), consent: z.json().optional() }),
+  needsApi: true,
+  needsConsent: true,
+};
+
+function offer(change: Partial<Operation> = {}): Operation {
+  return { id: "op-1", kind: "toy", params: {}, ...change };
+}
+
+/** The result that an offer is answered with at once, or what else becomes of it. */
+function answer(
+  operation: Operation,
+  definition: AnyDefinition | null = PICKY,
+  facts: typeof FACTS = FACTS,
+  state: State = EMPTY_STATE,
+) {
+  const verdict = judgeOffer(operation, state, definition, facts);
+  if (verdict.kind !== "take") return verdict.kind;
+  const { result } = verdict.journal;
+  return result === undefined ? "runs" : `${result.state} ${result.code ?? ""}`.trim();
+}
+
+Deno.test("judgeOffer: the first refusal in the protocol's order counts", () => {
+  const down = { ...FACTS, apiUp: false };
+  const all = offer({ expires_at: PAST });
+  assert.equal(answer(all, null, down), "unsupported");
+  assert.equal(answer(all, PICKY, down), "refused expired");
+  assert.equal(answer(offer(), PICKY, down), "refused api_down");
+  assert.equal(answer(offer()), "refused consent_missing");
+  assert.equal(answer(offer({ params: { consent: { by: "ada" } } })), "refused invalid_params");
+  assert.equal(answer(offer({ params: { consent: {}, name: "x" } })), "runs");
+});
+
+Deno.test("judgeOffer: an expires_at that is no time is a wrong parameter, after every other refusal", () => {
+  const odd = { expires_at: "tomorrow" };
+  assert.equal(answer(offer(odd), PICKY, { ...FACTS, apiUp: false }), "refused api_down");
+  assert.equal(answer(offer(odd)), "refused consent_missing");
+  const params = { consent: {}, name: "x" };
+  assert.equal(answer(offer({ ...odd, params })), "refused invalid_params");
+  assert.equal(answer(offer({ ...odd, params }), null), "unsupported");
+});
+
+Deno.test("judgeOffer: expiry is by the corrected clock, and exact", () => {
+  const until = offer({ expires_at: "2026-01-01T12:00:00Z", params: { consent: {}, name: "x" } });
+  assert.equal(answer(until, PICKY, { ...FACTS, now: NOW - 1 }), "runs");
+  assert.equal(answer(until, PICKY, FACTS), "refused expired");
+  const zoned = { ...until, expires_at: "2026-01-01T14:00:00+02:00" };
+  assert.equal(answer(zoned, PICKY, { ...FACTS, now: NOW - 1 }), "runs");
+  assert.equal(answer(zoned, PICKY, FACTS), "refused expired");
+});
+
+Deno.test("judgeOffer: an ID that cannot name a log file is never used, not even to be refused", () => {
+  const ids = [
+    "",
+    "../x",
+    "a/b",
+    "__proto__",
+    "-a",
+    "a.b",
+    "a b",
+    "ä",
+    "a\n",
+    "x".repeat(65),
+    "a\0",
+  ];
+  for (const id of ids) {
+    assert.equal(answer(offer({ id })), "invalid_id", JSON.stringify(id));
+    assert.equal(answer(offer({ id }), null), "invalid_id", JSON.stringify(id));
+  }
+  for (const id of ["a", "0", "constructor", "toString", "a_b-C", "x".repeat(64)]) {
+    assert.notEqual(answer(offer({ id })), "invalid_id", id);
+  }
+});
+
+Deno.test("judgeOffer: names of Object's own members are IDs like any other", () => {
+  for (const id of ["constructor", "toString", "hasOwnProperty", "valueOf"]) {
+    const verdict = judgeOffer(offer({ id }), EMPTY_STATE, null, FACTS);
+    assert.ok(verdict.kind === "take" && verdict.journal.result?.state === "unsupported");
+    const state = { ...withJournal(EMPTY_STATE, verdict.journal, NOW), operation: null };
+    assert.ok(Object.hasOwn(state.finished, id));
+    assert.equal(answer(offer({ id }), PICKY, FACTS, state), "unsupported", "the stored result");
+  }
+});
+
+Deno.test("judgeOffer: while one is under way every offer is ignored, the same and another", () => {
+  const running = judgeOffer(offer(), EMPTY_STATE, toy({ only: step() }), FACTS);
+  assert.ok(running.kind === "take");
+  const state = withJournal(EMPTY_STATE, running.journal, NOW);
+  assert.equal(answer(offer(), PICKY, FACTS, state), "ignore");
+  assert.equal(answer(offer({ id: "op-2" }), null, FACTS, state), "ignore");
+  // Not even one that is done, until the portal has acknowledged that.
+  const done = withJournal(state, { ...running.journal, result: { state: "succeeded" } }, NOW);
+  assert.equal(answer(offer(), PICKY, FACTS, done), "ignore");
+  assert.equal(answer(offer({ id: "op-2" }), PICKY, FACTS, done), "ignore");
+});
+
+Deno.test("judgeOffer: an ID that finished within 30 days is answered with its result, whatever is offered now", () => {
+  const result = { state: "succeeded", output: { a: 1 } } as const;
+  const journal = {
+    id: "op-1",
+    kind: "toy",
+    params: {},
+    begun_at: new Date(NOW).toISOString(),
+    step: "only",
+    steps: [],
+    handed: {},
+    events: [],
+    seq: 2,
+    result,
+  };
+  const state = { ...withJournal(EMPTY_STATE, journal, NOW), operation: null };
+  const late = { apiUp: false, now: NOW + 30 * DAY - 1 };
+  for (const definition of [PICKY, null]) {
+    const verdict = judgeOffer(offer({ expires_at: PAST }), state, definition, late);
+    assert.ok(verdict.kind === "take");
+    assert.deepEqual(verdict.journal.result, result);
+    assert.deepEqual(verdict.journal.events, []);
+  }
+  const params = { consent: {}, name: "x" };
+  const later = { ...FACTS, now: NOW + 30 * DAY };
+  assert.equal(answer(offer({ params }), PICKY, later, state), "runs");
+});
+
+Deno.test("judgeOffer: a kind that is not ours is told shortened, and kept so", () => {
+  const verdict = judgeOffer(offer({ kind: "x".repeat(10_000) }), EMPTY_STATE, null, FACTS);
+  assert.ok(verdict.kind === "take");
+  assert.ok(JSON.stringify(verdict.journal).length < 500);
+});
+
+const KEY = "A".repeat(43) + "=";
+const BOX = { sealed: KEY };
+const BUCKET = { endpoint: "s3.example.com", bucket: "b", region: "eu", folder: "f" };
+const CONSENT = { by: "ada", at: "2026-01-01T12:00:00Z" };
+const ACCESS = { person: "ada", role: "view", lifetime_s: 600, recipient: KEY };
+
+for (
+  const [kind, params, name] of [
+    ["agent.rotate_key", { force: true }, "force"],
+    ["access.issue", { ...ACCESS, person: undefined }, "person"],
+    ["access.issue", { ...ACCESS, person: "ada lovelace" }, "person"],
+    ["access.issue", { ...ACCESS, person: "" }, "person"],
+    ["access.issue", { ...ACCESS, role: "root" }, "role"],
+    ["access.issue", { ...ACCESS, role: "constructor" }, "role"],
+    ["access.issue", { ...ACCESS, lifetime_s: 599 }, "lifetime_s"],
+    ["access.issue", { ...ACCESS, lifetime_s: 86_401 }, "lifetime_s"],
+    ["access.issue", { ...ACCESS, lifetime_s: 600.5 }, "lifetime_s"],
+    ["access.issue", { ...ACCESS, lifetime_s: "600" }, "lifetime_s"],
+    ["access.issue", { ...ACCESS, namespace: "kube/system" }, "namespace"],
+    ["access.issue", { ...ACCESS, role: "cluster-admin", namespace: "default" }, "namespace"],
+    ["access.issue", { ...ACCESS, recipient: "AAAA" }, "recipient"],
+    ["access.issue", { ...ACCESS, recipient: `${KEY}\n` }, "recipient"],
+    ["access.issue", { ...ACCESS, extra: 1 }, "extra"],
+    ["access.revoke", {}, "person"],
+    ["access.revoke", { person: "ada", everyone: true }, "person"],
+    ["access.revoke", { everyone: false }, "everyone"],
+    ["access.revoke", { person: "a,b" }, "person"],
+    ["s3.verify", { ...BUCKET, access_key: BOX }, "secret_key"],
+    ["s3.verify", { ...BUCKET, access_key: BOX, secret_key: BOX, port: 1 }, "port"],
+    ["diag.collect", { consent: { by: "ada" } }, "consent.at"],
+    ["diag.collect", { consent: { ...CONSENT, at: "now" } }, "consent.at"],
+    ["diag.collect", { consent: CONSENT, lines: 1_001 }, "lines"],
+    ["diag.collect", { consent: CONSENT, lines: 0 }, "lines"],
+    ["diag.collect", { consent: CONSENT, recipient: "x" }, "recipient"],
+  ] as const
+) {
+  Deno.test(`${kind}: ${JSON.stringify(params).slice(0, 90)} is refused for ${name}`, () => {
+    // Through JSON, as it comes: what is undefined is not there.
+    const wire: JsonObject = JSON.parse(JSON.stringify(params));
+    const verdict = judgeOffer(
+      offer({ kind, params: wire }),
+      EMPTY_STATE,
+      definitionOf(kind),
+      FACTS,
+    );
+    assert.ok(verdict.kind === "take");
+    assert.equal(verdict.journal.result?.code, "invalid_params");
+    const { message = "" } = verdict.journal.result ?? {};
+    assert.ok(message.includes(name), message);
+  });
+}
+
+Deno.test("judgeOffer: right parameters of every kind run", () => {
+  const kinds: [string, JsonObject][] = [
+    ["agent.rotate_key", {}],
+    ["access.issue", ACCESS],
+    ["access.issue", { ...ACCESS, namespace: "default", lifetime_s: 86_400 }],
+    ["access.issue", { ...ACCESS, role: "cluster-admin" }],
+    ["access.revoke", { person: "ada" }],
+    ["access.revoke", { everyone: true }],
+    ["s3.verify", { ...BUCKET, access_key: BOX, secret_key: BOX, bucket_lookup: "path" }],
+    ["diag.collect", { consent: CONSENT }],
+    ["diag.collect", { consent: CONSENT, recipient: KEY, lines: 1_000 }],
+  ];
+  for (const [kind, params] of kinds) {
+    assert.equal(answer(offer({ kind, params }), definitionOf(kind)), "runs", kind);
+  }
+});
+
+Deno.test("judgeOffer: of what is implemented only diag.collect and cluster.restore go without the API", () => {
+  const kinds = ["agent.rotate_key", "access.issue", "access.revoke", "s3.verify", "snapshot.save"];
+  for (const kind of kinds) assert.notEqual(definitionOf(kind)?.needsApi, false, kind);
+  assert.equal(definitionOf("diag.collect")?.needsApi, false);
+});
