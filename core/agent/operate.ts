@@ -21,6 +21,7 @@ export async function operate(
     node: nodeFacts(context, await readBootstrap(context)),
     sealingKeys: () => context.identity.sealingKeys,
     rotation: openRotation(context),
+    rememberCluster: (uid) => store.commit((state) => ({ ...state, kube_system_uid: uid })),
     stop: context.stop,
     timestamp: () => timestamp(context),
     journal: () => present(store.state.operation),

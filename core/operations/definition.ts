@@ -1,8 +1,10 @@
 import type { z } from "zod";
 import type { JsonObject } from "../json.ts";
+import type { DiskError } from "../ports/disk.ts";
 import type { Ports } from "../ports/mod.ts";
 import type { OperationEvent } from "../protocol/operation.ts";
 import type { Sealed } from "../protocol/sealed.ts";
+import type { Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import type { NodeFacts } from "./node_facts.ts";
 import type { Rotation } from "./rotation.ts";
@@ -69,6 +71,10 @@ export interface StepTools<P> {
   readonly secrets: Map<string, Secret>;
   readonly ports: Ports;
   readonly node: NodeFacts;
+  /** When the operation began, by this node's clock, milliseconds since the epoch. */
+  readonly begunAt: number;
+  /** From now on the cluster of this node is the one whose kube-system has this UID. */
+  rememberCluster(kubeSystemUid: string): Promise<Result<void, DiskError>>;
   /** The agent's own keys. */
   readonly rotation: Rotation;
   /** Aborts at the step's time limit, and when the program has to end. */

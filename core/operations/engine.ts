@@ -26,6 +26,8 @@ export interface EngineContext {
   /** What opens sealed boxes now. */
   sealingKeys(): readonly SealingKey[];
   readonly rotation: Rotation;
+  /** Stores the UID that names this node's cluster. */
+  rememberCluster(kubeSystemUid: string): Promise<Result<void, DiskError>>;
   /** Aborts when the program has to end: the step stays recorded, and the next start resumes it. */
   readonly stop: AbortSignal;
   /** RFC 3339 by the corrected clock. */
@@ -211,6 +213,9 @@ function startStep(context: EngineContext, { log, redactor, secrets, params, ste
     secrets,
     ports: context.ports,
     node: context.node,
+    begunAt: clock.now() -
+      (Date.parse(context.timestamp()) - Date.parse(context.journal().begun_at)),
+    rememberCluster: context.rememberCluster,
     rotation: context.rotation,
     signal: controller.signal,
     open(sealed) {

@@ -3,6 +3,7 @@ import { accessRevoke } from "./access_revoke.ts";
 import { agentRotateKey } from "./agent_rotate_key.ts";
 import { diagCollect } from "./diag_collect.ts";
 import { s3Verify } from "./s3_verify.ts";
+import { snapshotSave } from "./snapshot_save.ts";
 import type { AnyDefinition } from "./definition.ts";
 
 /** Every operation that this agent carries out; any other kind is `unsupported`. */
@@ -12,6 +13,7 @@ const OPERATIONS: readonly AnyDefinition[] = [
   agentRotateKey,
   diagCollect,
   s3Verify,
+  snapshotSave,
 ];
 
 /** The definition of a kind, or null. */

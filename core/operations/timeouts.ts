@@ -8,6 +8,20 @@ export const TIMEOUT_MS = {
   kubernetes: 5 * MINUTE,
   /** One listing of a bucket. */
   bucket: 2 * MINUTE,
+  /** k3s takes and uploads a snapshot; another one of its own may be under way before. */
+  snapshotSave: 30 * MINUTE,
+  /** The bucket shows an upload; it may be done some time after k3s gave up waiting for it. */
+  snapshotConfirm: 15 * MINUTE,
+  /** A snapshot is fetched and looked at while the cluster still runs, then k3s is stopped. */
+  restoreStop: 180 * MINUTE,
+  /** k3s makes the database anew, and is never ended in the middle by the agent. */
+  restoreReset: 180 * MINUTE,
+  /** systemd is told to start a unit. */
+  unitStart: 5 * MINUTE,
+  /** The API of a restored cluster is up and proven. */
+  restoreApi: 20 * MINUTE,
+  /** Nodes have two minutes to show that they are there; the API may be slow. */
+  restoreNodes: 15 * MINUTE,
   /** What the portal has to answer; an outage of it may last. */
   portal: 30 * MINUTE,
 } as const;

@@ -46,6 +46,17 @@ export const K3S_CONFIG_FILE = "/etc/rancher/k3s/config.yaml";
 export const K3S_HOLD_DROP_IN = "/etc/systemd/system/k3s.service.d/50-pbx-hold.conf";
 export const K3S_HOLD_FILE = `${STATE_DIRECTORY}/hold-k3s`;
 
+/** What a restore works with: the snapshot, copies of what it could lose, its receipt. */
+export const RESTORE_DIRECTORY = `${STATE_DIRECTORY}/restore`;
+/** Where k3s's server keeps everything of its own. */
+export const K3S_SERVER_DIRECTORY = "/var/lib/rancher/k3s/server";
+/** The token that k3s's server was last started with; a restore overwrites it. */
+export const K3S_TOKEN_FILE = `${K3S_SERVER_DIRECTORY}/token`;
+/** Its database, and beside it those that restores moved aside. */
+export const K3S_DATABASE_DIRECTORY = `${K3S_SERVER_DIRECTORY}/db`;
+/** Where k3s keeps snapshots unless `etcd-snapshot-dir` says otherwise. */
+export const K3S_SNAPSHOT_DIRECTORY = `${K3S_DATABASE_DIRECTORY}/snapshots`;
+
 /** The folder of a path: everything before its last slash. */
 export function parentOf(path: string): string {
   return path.slice(0, path.lastIndexOf("/")) || "/";

@@ -1,0 +1,85 @@
+import { parseDocument } from "yaml";
+import { isJsonObject, type JsonObject } from "../json.ts";
+import type { Disk } from "../ports/disk.ts";
+import { fail, ok, type Result } from "../result.ts";
+import { Secret } from "../secret.ts";
+import { DROP_IN_DIRECTORY } from "./drop_ins.ts";
+import { K3S_CONFIG_PATH } from "./k3s_config.ts";
+
+/** What k3s's configuration says of the things that a restore depends on. */
+export interface K3sSettings {
+  /** The server that this one is told to join, and the file that says so; null where there is none. */
+  readonly server: { readonly url: string; readonly file: string } | null;
+  /** The token in the configuration, and the file that has the last word on it. */
+  readonly token: { readonly value: Secret; readonly file: string } | null;
+  /** A file that holds the token. */
+  readonly tokenFile: string | null;
+  readonly nodeName: string | null;
+  readonly snapshotDirectory: string | null;
+}
+
+/** A file of the configuration. */
+export interface K3sConfigFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+const MAX_BYTES = 1024 * 1024;
+
+/** Reads k3s's configuration: config.yaml, then the drop-ins in the order of their names (k3s fact A). */
+export async function readK3sSettings(disk: Disk): Promise<Result<K3sSettings, string>> {
+  const names = await disk.list(DROP_IN_DIRECTORY);
+  if (!names.ok) return fail(names.error.message);
+  const dropIns = (names.value ?? []).filter((name) => /\.ya?ml$/.test(name));
+  const files: K3sConfigFile[] = [];
+  for (const path of [K3S_CONFIG_PATH, ...dropIns.map((name) => `${DROP_IN_DIRECTORY}/${name}`)]) {
+    const read = await disk.read(path, MAX_BYTES);
+    if (!read.ok) return fail(read.error.message);
+    if (read.value !== null) files.push({ path, text: new TextDecoder().decode(read.value) });
+  }
+  return mergeK3sSettings(files);
+}
+
+/** What the files say together: of plain keys the last one counts. The error names the file. */
+export function mergeK3sSettings(files: readonly K3sConfigFile[]): Result<K3sSettings, string> {
+  const merged = new Map<string, { readonly value: string; readonly file: string }>();
+  for (const { path, text } of files) {
+    const content = contentOf(text);
+    if (content === null) return fail(`${path} is no YAML mapping: k3s does not start with it`);
+    for (const [key, value] of Object.entries(content)) {
+      const name = ALIASES[key] ?? key;
+      if (typeof value === "string" || typeof value === "number") {
+        merged.set(name, { value: String(value), file: path });
+      }
+    }
+  }
+  const text = (key: string) => merged.get(key)?.value || null;
+  const [server, token] = [merged.get("server"), merged.get("token")];
+  return ok({
+    server: server === undefined || server.value === ""
+      ? null
+      : { url: server.value, file: server.file },
+    token: token === undefined || token.value === ""
+      ? null
+      : { value: new Secret(token.value), file: token.file },
+    tokenFile: text("token-file"),
+    nodeName: text("node-name"),
+    snapshotDirectory: text("etcd-snapshot-dir"),
+  });
+}
+
+/** k3s's own short forms of these flags; one with a plus sign is joined to what was there. */
+const ALIASES: Readonly<Record<string, string>> = {
+  "s": "server",
+  "server+": "server",
+  "t": "token",
+  "token+": "token",
+};
+
+function contentOf(text: string): JsonObject | null {
+  const document = parseDocument(text, { version: "1.1", logLevel: "silent" });
+  if (document.errors.length > 0) return null;
+  const content: unknown = document.toJS();
+  if (content === null) return {};
+  return isJsonObject(content as JsonObject) ? content as JsonObject : null;
+}
