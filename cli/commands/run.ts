@@ -3,10 +3,11 @@ import { takeLock } from "../../adapters/node/lock.ts";
 import { createNodeDisk } from "../../adapters/node/disk.ts";
 import { makePrivate } from "../../adapters/node/private_directory.ts";
 import { runAgent } from "../../core/agent/run.ts";
+import type { Disk } from "../../core/ports/disk.ts";
 import { isLoopbackHost } from "../../core/protocol/loopback.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { type Config, parseConfig } from "../../core/state/config.ts";
-import { PRIVATE_DIRECTORY } from "../../core/state/durable.ts";
+import { type Parse, PRIVATE_DIRECTORY, readDocument } from "../../core/state/durable.ts";
 import { CONFIG_FILE, LOCK_FILE, STATE_DIRECTORY } from "../../core/state/paths.ts";
 import type { Arguments } from "../arguments.ts";
 import type { Entry } from "../entry.ts";
@@ -81,11 +82,8 @@ async function readSettings(
   rooted: { readonly root?: string },
 ): Promise<Result<{ config: Config; caPem?: string }, string>> {
   const disk = createNodeDisk(rooted);
-  const file = await disk.read(CONFIG_FILE);
-  if (!file.ok) return fail(file.error.message);
-  if (file.value === null) return fail(`${CONFIG_FILE} is not there; cloud-init writes it`);
-  const config = parseConfig(new TextDecoder().decode(file.value));
-  if (!config.ok) return fail(`${CONFIG_FILE}: ${config.error}`);
+  const config = await readConfig(disk);
+  if (!config.ok) return config;
   if (entry.lab && !isLoopbackHost(new URL(config.value.portal).hostname)) {
     return fail(
       `${CONFIG_FILE}: 'portal': ${config.value.portal} is not on loopback, and the lab's program ` +
@@ -109,6 +107,31 @@ async function readSettings(
     );
   }
   return ok({ config: config.value, caPem: pem });
+}
+
+/** The configuration; taking the token out of it may have been cut short, as any write may be. */
+async function readConfig(disk: Disk): Promise<Result<Config, string>> {
+  const file = await disk.read(CONFIG_FILE);
+  // Nothing beside a good one is touched: without the lock, another agent may be writing there.
+  const whole = file.ok && file.value !== null ? understand(file.value) : null;
+  if (whole?.kind === "loaded") return ok(whole.value);
+  const found = await readDocument(disk, CONFIG_FILE, understand);
+  if (!found.ok) return fail(found.error.message);
+  switch (found.value.kind) {
+    case "loaded":
+      return ok(found.value.value);
+    case "unreadable":
+      return fail(`${CONFIG_FILE}: ${found.value.reason}`);
+    default:
+      return fail(`${CONFIG_FILE} is not there; cloud-init writes it`);
+  }
+}
+
+function understand(bytes: Uint8Array): ReturnType<Parse<Config>> {
+  const config = parseConfig(new TextDecoder().decode(bytes));
+  return config.ok
+    ? { kind: "loaded", value: config.value }
+    : { kind: "unreadable", reason: config.error };
 }
 
 /** Aborts at SIGTERM or SIGINT, and ends the process where that is not heeded in time. */

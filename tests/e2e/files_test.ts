@@ -116,3 +116,19 @@ Deno.test("run: a configuration that names another node is refused and reported;
     });
   });
 });
+
+Deno.test("run: a configuration that a crash left empty or took away is taken from its temporary file", async () => {
+  const path = "/etc/pbx-agent/config.yaml";
+  await each(["", "portal: [", null], async (text) => {
+    await inWorld(async (world) => {
+      await (await world.startSynced()).stop();
+      const whole = await world.read(path);
+      await world.write(`${path}.tmp`, whole, 0o600);
+      if (text === null) await Deno.remove(world.root + path);
+      else await world.write(path, text);
+      await (await world.startSynced()).stop();
+      assert.equal(await world.read(path), whole);
+      assert.equal(world.requests("/enroll").length, 1);
+    });
+  });
+});
