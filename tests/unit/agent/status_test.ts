@@ -1,0 +1,91 @@
+import assert from "node:assert/strict";
+import { readStatus } from "../../../core/agent/status.ts";
+import { CONFIG_FILE, IDENTITY_FILE, STATE_FILE } from "../../../core/state/paths.ts";
+import { plainSecrets } from "./started.ts";
+import { createSettledWorld, createWorld } from "./world.ts";
+
+Deno.test("status: a server that was never started", async () => {
+  const status = await createWorld().status();
+  assert.partialDeepStrictEqual(status, {
+    stage: "unenrolled",
+    problems: [],
+    portal: "https://agents.example.com/agent/v1",
+    cluster_id: "demo",
+    node_name: "demo-1",
+    agent_id: null,
+    enrollment_token: "present",
+    desired: null,
+    trouble: null,
+  });
+});
+
+Deno.test("status: a node that is kept", async () => {
+  const world = await createSettledWorld();
+  const status = await world.status();
+  assert.partialDeepStrictEqual(status, {
+    stage: "syncing",
+    problems: [],
+    agent_id: [...world.portal.portal.state.agents.keys()][0] ?? "",
+    server_id: "4711001",
+    enrollment_token: "absent",
+    keys_created_at: "2026-01-01T12:00:00.000Z",
+    first_start: "done",
+    desired: { revision: 1, release: "1.0.0", agent_version: "0.1.0" },
+    pending: { k3s_restart: false },
+    conditions: [],
+    operation: null,
+    clock_offset_ms: 0,
+  });
+  await world.stop();
+});
+
+Deno.test("status: holds no secret and writes nothing, beside an agent in the middle of a write too", async () => {
+  const world = await createSettledWorld();
+  await world.stop();
+  const whole = world.disk.text(STATE_FILE) ?? "";
+  const before = world.disk.paths();
+  for (const copy of ["", "{", whole, '{"format": 2}']) {
+    for (const main of [whole, "", null]) {
+      if (main === null) await world.disk.remove(STATE_FILE);
+      else world.disk.put(STATE_FILE, main);
+      world.disk.put(`${STATE_FILE}.tmp`, copy);
+      world.disk.put(`${IDENTITY_FILE}.tmp`, copy);
+      world.disk.forgetWrites();
+      const status = await world.status();
+      assert.deepEqual(world.disk.writes(), []);
+      assert.equal(world.disk.text(`${STATE_FILE}.tmp`), copy);
+      if (main === whole || copy === whole) assert.equal(status.desired?.revision, 1);
+      for (const secret of Object.values(plainSecrets(world))) {
+        assert.ok(!JSON.stringify(status).includes(secret));
+      }
+      assert.ok(!JSON.stringify(status).includes(world.stored(IDENTITY_FILE).keys.signing));
+    }
+  }
+  assert.ok(before.length > 0);
+});
+
+Deno.test("status: what cannot be read is a problem, told without its content", async () => {
+  const world = await createSettledWorld();
+  await world.stop();
+  world.disk.put(CONFIG_FILE, "enrollment_token: hunter2\nportal: http://example.com/\n");
+  world.disk.put(STATE_FILE, '{"format": 7}');
+  world.disk.put(IDENTITY_FILE, "hunter2");
+  const { problems, stage } = await world.status();
+  assert.equal(stage, "identity_unreadable");
+  assert.equal(problems.length, 3);
+  assert.match(problems.join("\n"), /config\.yaml: .*plain http/);
+  assert.match(problems.join("\n"), /state\.json has format 7/);
+  assert.match(problems.join("\n"), /identity\.json is no JSON/);
+  assert.doesNotMatch(problems.join("\n"), /hunter2/);
+});
+
+Deno.test("status: a disk that does not read", async () => {
+  const world = await createSettledWorld();
+  await world.stop();
+  world.disk.onCall((operation, path) =>
+    operation === "read" && /pbx-agent/.test(path) ? "io" : null
+  );
+  const status = await readStatus(world.disk);
+  assert.equal(status.stage, "identity_unreadable");
+  assert.equal(status.problems.length, 4);
+});
