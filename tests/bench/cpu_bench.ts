@@ -15,8 +15,8 @@ interface Rhythm {
  * between two.
  */
 const RHYTHMS: readonly Rhythm[] = [
-  { name: "quick", pauseMs: 10, warmUp: 100, counted: 500 },
-  { name: "two a second", pauseMs: 500, warmUp: 5, counted: 40 },
+  { name: "quick", pauseMs: 10, warmUp: 100, counted: 300 },
+  { name: "four a second", pauseMs: 250, warmUp: 5, counted: 40 },
 ];
 
 /** CPU time that one idle cycle takes. */

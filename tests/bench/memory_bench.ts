@@ -3,7 +3,7 @@ import { openLiveHeap } from "./live_heap.ts";
 import { processUse } from "./process_use.ts";
 import { eachRepeating, type Repeating } from "./repeating.ts";
 
-const PAUSE_MS = 10;
+const PAUSE_MS = 1;
 const STEP = 1_000;
 const STEPS = 3;
 
