@@ -141,7 +141,14 @@ function stopOnSignals(): AbortSignal {
     if (controller.signal.aborted) return;
     controller.abort();
     // Nothing is lost: every document is whole on disk at any moment.
-    Deno.unrefTimer(setTimeout(() => Deno.exit(EXIT.OK), END_MS));
+    Deno.unrefTimer(setTimeout(() => {
+      programLog().write(
+        "warn",
+        "agent_ended",
+        "ended as told, in the middle of a call that hangs",
+      );
+      Deno.exit(EXIT.OK);
+    }, END_MS));
   };
   Deno.addSignalListener("SIGTERM", told);
   Deno.addSignalListener("SIGINT", told);

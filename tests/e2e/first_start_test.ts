@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { parse } from "yaml";
 import { secretsIn, secretsOf } from "./secrets.ts";
+import { namesIn } from "./tree.ts";
 import { inWorld, type World } from "./world.ts";
 
 const decoder = new TextDecoder();
@@ -82,7 +83,7 @@ async function checkFiles(world: World, secrets: readonly string[]): Promise<voi
     const stat = await Deno.stat(world.root + path);
     assert.equal((stat.mode ?? 0) & 0o7777, mode, `${path}: ${stat.mode?.toString(8)}`);
   }
-  const left = [...Deno.readDirSync(`${world.root}/var/lib/pbx-agent`)].map(({ name }) => name);
+  const left = await namesIn(`${world.root}/var/lib/pbx-agent`);
   assert.deepEqual(left.filter((name) => name.endsWith(".tmp")), []);
 
   // All but the line with the token, byte for byte.

@@ -1,11 +1,15 @@
 import assert from "node:assert/strict";
 import { EXIT } from "../../cli/exit_codes.ts";
-import settings from "../../deno.json" with { type: "json" };
+
+/** A file of the repository. */
+function read(name: string): Promise<string> {
+  return Deno.readTextFile(new URL(`../../${name}`, import.meta.url));
+}
 
 Deno.test("README: every command that it shows is a task that there is", async () => {
-  const text = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
+  const text = await read("README.md");
   const shown = commandsIn(text);
-  const tasks = Object.keys(settings.tasks);
+  const tasks = Object.keys(JSON.parse(await read("deno.json")).tasks);
   assert.ok(shown.length > 0, "it shows some");
   for (const { line, words } of shown) {
     const [npx, yes, deno = "", verb, task = ""] = words;
@@ -18,7 +22,7 @@ Deno.test("README: every command that it shows is a task that there is", async (
 });
 
 Deno.test("README: its table of exit codes is the program's", async () => {
-  const text = await Deno.readTextFile(new URL("../../README.md", import.meta.url));
+  const text = await read("README.md");
   const table = /^\| exit code[^]*?\n\n/m.exec(text)?.[0] ?? "";
   const shown = [...table.matchAll(/^\| ([0-9]+) /gm)].map((match) => Number(match[1]));
   assert.deepEqual(shown, Object.values(EXIT));

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import type { Program } from "./program.ts";
+import { namesIn } from "./tree.ts";
 import { each } from "./wait.ts";
 import { inWorld, type World, type WorldOptions } from "./world.ts";
 
 /** A moment to end the program at: brings it there, and gives it. */
 interface Moment extends WorldOptions {
   readonly name: string;
+  /** A call that cannot be ended may hold it up; then it ends in the middle of it. */
+  readonly held?: boolean;
   reach(world: World): Promise<Program>;
 }
 
@@ -64,6 +67,7 @@ const MOMENTS: readonly Moment[] = [
   },
   {
     name: "while k3s's API is silent",
+    held: true,
     async reach(world) {
       const agent = await world.startSynced();
       world.node.api()?.breakWith({ kind: "hang" });
@@ -77,8 +81,9 @@ const MOMENTS: readonly Moment[] = [
   },
   {
     name: "while systemctl does not come back",
+    held: true,
     async reach(world) {
-      await world.write("/usr/bin/systemctl", "#!/bin/sh\n: > ${0}.called\nexec sleep 60\n", 0o755);
+      await world.write("/usr/bin/systemctl", "#!/bin/sh\n: > ${0}.called\nexec sleep 15\n", 0o755);
       const agent = world.start();
       await world.until("the call", async () => {
         return await world.read("/usr/bin/systemctl.called").catch(() => null) !== null;
@@ -116,11 +121,16 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
         agent.kill(signal);
         const end = await agent.ended(10_000);
         assert.deepEqual(end, { code: 0, signal: null }, `${moment.name}:\n${agent.stderr()}`);
+        const last = agent.lines().at(-1);
+        assert.equal(last?.event, "agent_ended", moment.name);
+        if (moment.held !== true) {
+          assert.equal(last?.level, "info", `${moment.name}: at its own pace`);
+        }
         for (const name of ["identity.json", "state.json"]) {
           JSON.parse(await world.read(`/var/lib/pbx-agent/${name}`));
         }
-        const left = [...Deno.readDirSync(`${world.root}/var/lib/pbx-agent`)];
-        assert.deepEqual(left.filter(({ name }) => name.endsWith(".tmp")), [], moment.name);
+        const left = await namesIn(`${world.root}/var/lib/pbx-agent`);
+        assert.deepEqual(left.filter((name) => name.endsWith(".tmp")), [], moment.name);
       }, moment);
     });
   });

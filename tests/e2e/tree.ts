@@ -1,5 +1,10 @@
 import { createHash } from "node:crypto";
 
+/** The names in a folder, sorted. */
+export async function namesIn(folder: string): Promise<readonly string[]> {
+  return (await Array.fromAsync(Deno.readDir(folder))).map(({ name }) => name).sort();
+}
+
 /** Where the stub programs of the machine write down what they were asked; nobody else writes there. */
 const BOOKS = "/var/lib/fake-systemd";
 
@@ -14,8 +19,7 @@ export async function treeOf(root: string): Promise<string> {
     const time = stat.mtime?.getTime();
     if (stat.isDirectory) {
       lines.push(`${path}/ ${mode} ${time}`);
-      const names = [...Deno.readDirSync(root + path)].map(({ name }) => name).sort();
-      for (const name of names) await walk(`${path}/${name}`);
+      for (const name of await namesIn(root + path)) await walk(`${path}/${name}`);
     } else {
       if (stat.isSymlink) return void lines.push(`${path} -> ${await Deno.readLink(root + path)}`);
       const hash = createHash("sha256").update(await Deno.readFile(root + path)).digest("hex");
