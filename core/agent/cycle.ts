@@ -10,7 +10,7 @@ import { judgeSyncAnswer } from "./judge.ts";
 import { type Observation, type Observer, openObserver } from "./observe.ts";
 import { openReleases, type Releases } from "./releases.ts";
 import { buildReport } from "./report.ts";
-import { confirmKeys } from "./rotation.ts";
+import { adoptKeys, confirmKeys } from "./rotation.ts";
 import { takeOffer } from "./take_offer.ts";
 import { clearTrouble, noteTrouble } from "./trouble.ts";
 
@@ -94,7 +94,7 @@ export async function sync(
   switch (outcome.do) {
     case "apply": {
       const synced = await receive(context, parts, outcome.body, report.desired.tag !== null);
-      if (synced.end === "accepted" && outcome.current) await confirmKeys(context);
+      if (synced.end === "accepted") await (outcome.current ? confirmKeys : adoptKeys)(context);
       return synced;
     }
     case "stop":

@@ -9,7 +9,7 @@ import type { KeyPairs } from "../state/identity.ts";
 import type { ChannelName } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
-import { otherKeys } from "./identity_holder.ts";
+import { pairsOf } from "./identity_holder.ts";
 
 /** Largest body in either direction, bytes decoded (protocol §1). */
 export const MAX_BODY = 262_144;
@@ -61,15 +61,20 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
   }
 
   let keys = context.identity.current.keys;
+  const refused: KeyPairs[] = [];
   while (true) {
     const reply = await send(context, request, body, key, keys);
     if (!reply.ok && reply.error.code === "aborted") return { do: "aborted" };
     const meaning = forNow(request, meaningOf(reply, correctedNow(context)));
     // While a key rotation is under way, a 401 counts only after both keys were refused (protocol §1).
-    const other = otherKeys(context.identity.current);
-    if (meaning.kind === "unauthorized" && other !== null && keys !== other && !request.once) {
-      keys = other;
-      continue;
+    if (meaning.kind === "unauthorized" && request.once !== true) {
+      refused.push(keys);
+      // As they are now: the rotation may have gone on while the answer was under way.
+      const untried = pairsOf(context.identity.current).find((pair) => !refused.includes(pair));
+      if (untried !== undefined) {
+        keys = untried;
+        continue;
+      }
     }
     if (meaning.kind === "clock_skew") await learnOffset(context, meaning.portalTime);
     const { reaction, memory } = reactionTo(meaning, context.requests.of(memoryKey));

@@ -37,14 +37,15 @@ export function holdIdentity(disk: Disk, identity: BoundIdentity): IdentityHolde
   };
 }
 
-/** The pair that is not in use but counts too: the next one, or the one before, while a rotation is under way. */
-export function otherKeys(identity: Identity): KeyPairs | null {
-  return identity.next ?? identity.previous ?? null;
+/** The pair in use and, while a rotation is under way, the other one that counts: the next or the one before. */
+export function pairsOf({ keys, next, previous }: Identity): readonly KeyPairs[] {
+  return [keys, next, previous].filter((pair) => pair !== undefined);
 }
 
 /** The keys that open boxes sealed to this identity. */
 export function sealingKeysOf(identity: Identity): readonly SealingKey[] {
-  const other = otherKeys(identity);
-  const pairs = other === null ? [identity.keys] : [identity.keys, other];
-  return pairs.map(({ sealing }) => ({ secretKey: sealing, publicKey: sealingPublicKey(sealing) }));
+  return pairsOf(identity).map(({ sealing }) => ({
+    secretKey: sealing,
+    publicKey: sealingPublicKey(sealing),
+  }));
 }

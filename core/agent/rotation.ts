@@ -19,8 +19,10 @@ export function openRotation(context: BoundContext): Rotation {
   const { identity, ports } = context;
   return {
     async prepare() {
-      const stored = identity.current.next;
+      const { keys, next: stored, previous } = identity.current;
       if (stored !== undefined) return ok(stored.created_at);
+      // The rotation before was not confirmed: a third pair would leave one that the portal may know.
+      if (previous !== undefined) return ok(keys.created_at);
       const next = newKeys(ports.random, new Date(ports.clock.now()).toISOString());
       const saved = await identity.change((now) => ({ ...now, next }));
       return saved.ok ? ok(next.created_at) : fail(saved.error.message);
@@ -34,14 +36,16 @@ export function openRotation(context: BoundContext): Rotation {
 }
 
 async function register(context: BoundContext, failures: number): Promise<Registration> {
-  const { next } = context.identity.current;
-  // A crash after the take-over, before the step was recorded as done.
-  if (next === undefined) return { kind: "registered" };
+  const { keys: used, next, previous } = context.identity.current;
+  // A crash after the take-over, before the step was recorded as done. Until a sync has confirmed them
+  // the keys are registered again: a portal that lost them would refuse them for ever.
+  if (next === undefined && previous === undefined) return { kind: "registered" };
+  const pair = next ?? used;
   const keys: PublicKeys = {
-    signing: encodeBase64(signingPublicKey(next.signing)),
-    sealing: encodeBase64(sealingPublicKey(next.sealing)),
+    signing: encodeBase64(signingPublicKey(pair.signing)),
+    sealing: encodeBase64(sealingPublicKey(pair.sealing)),
   };
-  const proof = encodeBase64(sign(next.signing, rotationProof(context.binding.agent_id, keys)));
+  const proof = encodeBase64(sign(pair.signing, rotationProof(context.binding.agent_id, keys)));
   const outcome = await exchange(context, {
     channel: null,
     method: "POST",
@@ -75,12 +79,22 @@ async function takeOver(context: BoundContext): Promise<Result<void, string>> {
   if (next === undefined) return ok(undefined);
   const sealed = await sealStored(context, next);
   if (!sealed.ok) return sealed;
-  const changed = await context.identity.change(({ next: _taken, ...now }) => ({
-    ...now,
-    keys: next,
-    previous: now.keys,
-  }));
+  const changed = await context.identity.change((now) => {
+    const { next: taken, ...rest } = now;
+    return taken === undefined ? now : { ...rest, keys: taken, previous: now.keys };
+  });
   return changed.ok ? ok(undefined) : fail(changed.error.message);
+}
+
+/**
+ * Goes on with the next keys where a sync that they signed succeeded, and the keys in use were refused:
+ * the portal has taken a registration whose answer never came.
+ */
+export async function adoptKeys(context: BoundContext): Promise<void> {
+  if (context.identity.current.next === undefined) return;
+  const taken = await takeOver(context);
+  if (taken.ok) await confirmKeys(context);
+  else context.ports.log.write("error", "keys_not_rotated", taken.error);
 }
 
 /**
