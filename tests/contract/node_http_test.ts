@@ -4,6 +4,7 @@ import { createNodeClock } from "../../adapters/node/clock.ts";
 import { createNodeHttp } from "../../adapters/node/http.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import { makeAuthority, makeServerCertificate } from "../lab/certificates.ts";
+import { eventually, openSockets } from "./open_sockets.ts";
 import { startRawPeer, untilClosed } from "./raw_peer.ts";
 
 const QUIET = { hostname: "127.0.0.1", port: 0, onListen() {} };
@@ -218,30 +219,10 @@ async function fillBacklog(port: number): Promise<Deno.TcpConn[]> {
   }
 }
 
-/** Sockets that this process has open. */
-function openSockets(): number {
-  let count = 0;
-  for (const { name } of Deno.readDirSync("/proc/self/fd")) {
-    try {
-      if (Deno.readLinkSync(`/proc/self/fd/${name}`).startsWith("socket:")) count++;
-    } catch {
-      // The descriptor of this very listing.
-    }
-  }
-  return count;
-}
-
 async function inParallel(workers: number, times: number, run: () => Promise<void>): Promise<void> {
   let left = times;
   const work = async () => {
     while (left-- > 0) await run();
   };
   await Promise.all(Array.from({ length: workers }, work));
-}
-
-async function eventually(isSo: () => boolean, otherwise: string): Promise<void> {
-  for (let tries = 0; tries < 500 && !isSo(); tries++) {
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.ok(isSo(), otherwise);
 }

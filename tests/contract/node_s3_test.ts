@@ -4,6 +4,7 @@ import { createNodeS3 } from "../../adapters/node/s3.ts";
 import type { Bucket, S3Error } from "../../core/ports/s3.ts";
 import { Secret } from "../../core/secret.ts";
 import { makeAuthority, makeServerCertificate } from "../lab/certificates.ts";
+import { eventually, openSockets } from "./open_sockets.ts";
 import { bad, bucketAt, OBJECT, QUIET, s3Error, withServer } from "./scripted_s3.ts";
 
 const ANSWERS: readonly (readonly [number, string, S3Error["code"], RegExp?])[] = [
@@ -130,6 +131,35 @@ Deno.test("createNodeS3: the endpoint's CA adds trust to the agent's own", async
   assert.equal(error.code, "unreachable");
   assert.match(error.message, /unknown issuer/);
   await server.shutdown();
+});
+
+Deno.test("createNodeS3: no call leaves a connection open, however it ended", async () => {
+  let answers = 0;
+  const endless = () =>
+    new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) });
+  const script = [
+    () => new Response("<ListBucketResult></ListBucketResult>"),
+    () => new Response(s3Error("NoSuchKey"), { status: 404 }),
+    () => new Response(endless()),
+    () => new Response(null, { status: 503 }),
+  ];
+  await withServer(() => script[answers++ % script.length]?.() ?? new Response(), async (world) => {
+    const { s3, bucket } = world;
+    const before = openSockets();
+    const controller = new AbortController();
+    const { signal } = controller;
+    for (let round = 0; round < 8; round++) {
+      await s3.list(bucket, "");
+      await s3.head(bucket, "k");
+      const large = { ...OBJECT, etag: "", size: 10_000_000_000 };
+      await s3.get(bucket, large, (_, total) => Promise.resolve(total < 1_000_000));
+      await s3.get(bucket, OBJECT, () => Promise.resolve(controller.abort()).then(() => true), {
+        signal,
+      });
+    }
+    assert.ok(answers > 16);
+    await eventually(() => openSockets() <= before, "sockets stay open");
+  });
 });
 
 Deno.test("createNodeS3: goes through the proxy, which sees a tunnel only", async () => {

@@ -11,6 +11,8 @@ export interface Interruption {
   readonly what: string;
 }
 
+const STOPPED: Interruption = { code: "stopped", what: "ended by the agent" };
+
 /** An answer whose body is read chunk by chunk. */
 export interface Answer {
   readonly status: number;
@@ -37,7 +39,8 @@ export interface Sending {
 
 /** Sends a request and waits for the headers of the answer. Never rejects. */
 export async function exchange(url: URL, sending: Sending): Promise<Result<Answer, Interruption>> {
-  const { method, headers, client } = sending;
+  const { method, headers, client, signal } = sending;
+  if (signal?.aborted) return fail(STOPPED);
   const stop = new AbortController();
   const patience = startPatience(sending, () => stop.abort());
   const init = { method, headers, client, redirect: "manual", signal: stop.signal } as const;
@@ -79,8 +82,10 @@ function inChunks(
     let filled = 0;
     while (end === null && filled + LANDING_BYTES <= CHUNK_BYTES) {
       const read = await wait(reader.read(landing));
-      if (!read.ok) end = read;
-      else if (read.value.value === undefined || read.value.done) end = ok(null);
+      if (!read.ok) {
+        end = read;
+        if (read.error.code === "stopped") return read;
+      } else if (read.value.value === undefined || read.value.done) end = ok(null);
       else {
         chunk.set(read.value.value, filled);
         filled += read.value.value.length;
@@ -112,7 +117,7 @@ function startPatience({ clock, silenceMs, signal }: Sending, abort: () => void)
     abort();
   }
 
-  const onAbort = () => interrupt({ code: "stopped", what: "ended by the agent" });
+  const onAbort = () => interrupt(STOPPED);
   signal?.addEventListener("abort", onAbort);
 
   async function watch(): Promise<void> {
