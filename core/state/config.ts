@@ -26,12 +26,9 @@ const KNOWN = ["portal", "cluster_id", "node_name", "enrollment_token", "ca_file
 
 /** Reads the configuration's text. The error says which key is wrong and what would be right. */
 export function parseConfig(text: string): Result<Config, string> {
-  const document = parseDocument(text, { uniqueKeys: true, logLevel: "error" });
-  // The library's own message quotes the line, and with it perhaps the token.
-  if (document.errors.length > 0) return fail("is no valid YAML: check its indentation and quotes");
-  // What an alias stands for could not be cut out of the text without breaking the alias.
-  if (hasAlias(document)) return fail("has a YAML alias (*name): write the value itself");
-  const values: unknown = document.toJS();
+  const yaml = readYaml(text);
+  if (!yaml.ok) return yaml;
+  const values: unknown = yaml.value.toJS();
   if (typeof values !== "object" || values === null || Array.isArray(values)) {
     return fail("is no mapping of keys to values");
   }
@@ -83,6 +80,23 @@ export function parseConfig(text: string): Result<Config, string> {
   });
 }
 
+/** The document of a text that has none of the things that this file need not have. */
+function readYaml(text: string): Result<Document.Parsed, string> {
+  // The library's own message quotes the line, and with it perhaps the token.
+  const invalid = fail("is no valid YAML: check its indentation and quotes");
+  try {
+    const document = parseDocument(text, { uniqueKeys: true, logLevel: "error" });
+    if (document.errors.length > 0) return invalid;
+    // What an alias stands for could not be cut out of the text without breaking the alias.
+    return hasAlias(document)
+      ? fail("has a YAML alias (*name): write the value itself")
+      : ok(document);
+  } catch {
+    // Nested without end, it is too much for the parser's stack.
+    return invalid;
+  }
+}
+
 function hasAlias(document: Document.Parsed): boolean {
   let found = false;
   visit(document, {
@@ -100,10 +114,13 @@ function isLoopbackUrl(text: string): boolean {
 
 /**
  * The configuration without its enrollment token; every other byte stays, comments included
- * (operations.md, First start, step 4). Null where there is no token in it.
+ * (operations.md, First start, step 4). Null where there is no token in it, or where it is no YAML: the
+ * next start refuses it then.
  */
 export function withoutToken(text: string): string | null {
-  const document = parseDocument(text, { logLevel: "error" });
+  const yaml = readYaml(text);
+  if (!yaml.ok) return null;
+  const document = yaml.value;
   const map = document.contents;
   if (!isMap(map)) return null;
   const pair = map.items.find((item) =>
@@ -115,8 +132,8 @@ export function withoutToken(text: string): string | null {
   document.delete("enrollment_token");
   const wanted = JSON.stringify(document.toJS() ?? {});
   if (cut !== null) {
-    const rest = parseDocument(cut, { logLevel: "error" });
-    if (rest.errors.length === 0 && JSON.stringify(rest.toJS() ?? {}) === wanted) return cut;
+    const rest = readYaml(cut);
+    if (rest.ok && JSON.stringify(rest.value.toJS() ?? {}) === wanted) return cut;
   }
   // A flow mapping on one line, for example: the library writes it anew.
   return document.toString();
