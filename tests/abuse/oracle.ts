@@ -1,0 +1,210 @@
+/**
+ * The oracle: whether a document is valid, by rules written down a second time from the protocol and
+ * apart from the agent's schemas. Only the leaves cron and time zone are the agent's own, which have
+ * oracles of theirs in the unit tests.
+ */
+import sodium from "libsodium-wrappers";
+import { isCronSchedule } from "../../core/protocol/cron.ts";
+import { isTimeZone } from "../../core/protocol/time_zone.ts";
+import {
+  anything,
+  each,
+  flag,
+  id,
+  is,
+  label,
+  map,
+  maybe,
+  member,
+  object,
+  orNull,
+  type Rule,
+  sealed,
+  text,
+  time,
+  version,
+  whole,
+} from "./rules.ts";
+import { readStrictly, type Value } from "./strict_json.ts";
+
+await sodium.ready;
+
+/** Whose boxes open. */
+export interface Keys {
+  readonly publicKey: Uint8Array;
+  readonly secretKey: Uint8Array;
+}
+
+const secrets = object({
+  hcloud: maybe(object({ token: sealed, network: maybe(text) }, "refused")),
+  etcd_s3: maybe(object({
+    endpoint: is(/^(?:https?:\/\/)?(?:\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::\d{1,5})?\/?$/),
+    bucket: is(/^[\s\S]/),
+    region: text,
+    folder: text,
+    access_key: sealed,
+    secret_key: sealed,
+    endpoint_ca: maybe(text),
+    bucket_lookup: maybe(is(/^(?:auto|dns|path)$/)),
+  }, "refused")),
+}, "ignored");
+
+const desiredRule = object({
+  revision: whole(0),
+  release: version,
+  agent: object({ version }, "ignored"),
+  servers: whole(1),
+  host: object({
+    snapshots: object({
+      schedule: (value) => typeof value === "string" && isCronSchedule(value),
+      retention: whole(1, 1000),
+      compress: flag,
+    }, "ignored"),
+    ingress: is(/^(?:traefik|none)$/),
+  }, "ignored"),
+  maintenance: object({
+    timezone: (value) => typeof value === "string" && isTimeZone(value),
+    windows: each(object({
+      days: (value) =>
+        each(is(/^(?:mon|tue|wed|thu|fri|sat|sun)$/))(value) && (value as Value[]).length > 0,
+      start: is(/^(?:[01]\d|2[0-3]):[0-5]\d$/),
+      minutes: whole(1, 1440),
+    }, "ignored")),
+  }, "ignored"),
+  secrets,
+  addons: (value) =>
+    each(object({
+      name: label,
+      enabled: flag,
+      options: map(anything),
+      secret_options: maybe(map(sealed)),
+    }, "ignored"))(value) &&
+    new Set((value as Map<string, Value>[]).map((addon) => addon.get("name"))).size ===
+      (value as Value[]).length,
+}, "ignored");
+
+const operationRule = object({
+  id: text,
+  kind: text,
+  params: map(anything),
+  expires_at: maybe(text),
+}, "ignored");
+
+const syncRule: Rule = (value) =>
+  object({
+    time,
+    desired: orNull(map(anything)),
+    operation: orNull(operationRule),
+  }, "ignored")(value) &&
+  (member(value, "desired") === null || is(/^[\x20-\x7e]{1,128}$/)(member(value, "desired_tag")));
+
+const enrollRule = object({
+  agent_id: id,
+  cluster_id: label,
+  node_name: label,
+  release: version,
+  k3s: object({ config: map(anything), token: sealed, agent_token: maybe(sealed) }, "refused"),
+  secrets,
+  manifests: each(object({ name: label, content: text }, "ignored")),
+  time,
+}, "ignored");
+
+/** What an answer is, as far as it is looked at before anything of it is used. */
+export type Verdict = "malformed" | "unsealed_secret" | "undecryptable_secret" | "usable";
+
+/** Of an answer to a sync: also what its desired state is. */
+export function judgeSync(
+  bytes: Uint8Array,
+  keys: Keys,
+): { readonly verdict: Verdict; readonly desired?: "none" | "faulty" | "valid" } {
+  const body = readStrictly(bytes);
+  if (body === undefined) return { verdict: "malformed" };
+  const desired = member(body, "desired");
+  const addons = member(desired, "addons");
+  const positions = [
+    ...clusterPositions(desired),
+    ...members(addons).flatMap((addon) => {
+      const options = member(addon, "secret_options");
+      return options === undefined || options === null
+        ? []
+        : options instanceof Map || Array.isArray(options)
+        ? options instanceof Map ? [...options.values()] : [options]
+        : [options];
+    }),
+    ...["access_key", "secret_key", "token"].map((key) =>
+      member(member(member(body, "operation"), "params"), key)
+    ),
+  ];
+  const fault = faultOf(positions, keys);
+  if (fault !== null) return { verdict: fault };
+  if (!syncRule(body)) return { verdict: "malformed" };
+  if (desired === null) return { verdict: "usable", desired: "none" };
+  return { verdict: "usable", desired: desiredRule(desired) ? "valid" : "faulty" };
+}
+
+/** Of an answer to the enrollment of `cluster` and `node`. */
+export function judgeEnroll(
+  bytes: Uint8Array,
+  keys: Keys,
+  whom: { readonly cluster: string; readonly node: string },
+): Verdict {
+  const body = readStrictly(bytes);
+  if (body === undefined) return "malformed";
+  const k3s = member(body, "k3s");
+  const config = member(k3s, "config");
+  if (config instanceof Map && [...config.keys()].some(isSecretSetting)) return "unsealed_secret";
+  const fault = faultOf([
+    member(k3s, "token"),
+    member(k3s, "agent_token"),
+    ...clusterPositions(body),
+  ], keys);
+  if (fault !== null) return fault;
+  const ours = member(body, "cluster_id") === whom.cluster &&
+    member(body, "node_name") === whom.node;
+  return enrollRule(body) && ours ? "usable" : "malformed";
+}
+
+/** Whether the text is an answer to events. */
+export function isEventsAnswer(bytes: Uint8Array): boolean {
+  return object({ acked: whole(0) }, "ignored")(readStrictly(bytes));
+}
+
+function members(value: Value | undefined): Value[] {
+  return Array.isArray(value) ? value : value instanceof Map ? [...value.values()] : [];
+}
+
+function clusterPositions(holder: Value | undefined): (Value | undefined)[] {
+  const found = member(holder, "secrets");
+  return [
+    member(member(found, "hcloud"), "token"),
+    member(member(found, "etcd_s3"), "access_key"),
+    member(member(found, "etcd_s3"), "secret_key"),
+  ];
+}
+
+function isSecretSetting(key: string): boolean {
+  const name = key.split("=")[0]?.replace(/\++$/, "") ?? "";
+  return name === "t" || /^(?:agent-)?token$/.test(name) ||
+    /^etcd-s3-(?:access-key|secret-key|session-token)$/.test(name) ||
+    name === "datastore-endpoint" || name === "vpn-auth";
+}
+
+function faultOf(positions: readonly (Value | undefined)[], keys: Keys): Verdict | null {
+  const there = positions.filter((value) => value !== undefined);
+  const boxes = there.map((value) => member(value, "sealed"));
+  if (boxes.some((box) => typeof box !== "string")) return "unsealed_secret";
+  return boxes.every((box) => opens(String(box), keys)) ? null : "undecryptable_secret";
+}
+
+/** Opened by libsodium, which the agent does not use. */
+function opens(box: string, { publicKey, secretKey }: Keys): boolean {
+  try {
+    const bytes = sodium.from_base64(box, sodium.base64_variants.ORIGINAL);
+    if (sodium.to_base64(bytes, sodium.base64_variants.ORIGINAL) !== box) return false;
+    const plain = sodium.crypto_box_seal_open(bytes, publicKey, secretKey);
+    new TextDecoder("utf-8", { fatal: true }).decode(plain);
+    return true;
+  } catch {
+    return false;
+  }
+}
