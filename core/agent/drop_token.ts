@@ -14,13 +14,25 @@ export async function dropToken({ ports, config, binding }: BoundContext): Promi
   const read = await ports.disk.read(CONFIG_FILE);
   if (!read.ok) ports.log.write("error", "token_not_deleted", read.error.message);
   if (!read.ok || read.value === null) return read.ok;
-  const text = withoutToken(new TextDecoder("utf-8", { ignoreBOM: true }).decode(read.value));
-  if (text === null) return true;
-  const written = await writeDocument(ports.disk, CONFIG_FILE, new TextEncoder().encode(text));
+  const bytes = bytesWithoutToken(read.value);
+  if (bytes === null) return true;
+  const written = await writeDocument(ports.disk, CONFIG_FILE, bytes);
   if (written.ok) {
     ports.log.write("info", "token_deleted", `the used token is gone from ${CONFIG_FILE}`);
   } else {
     ports.log.write("error", "token_not_deleted", written.error.message);
   }
   return written.ok;
+}
+
+function bytesWithoutToken(bytes: Uint8Array): Uint8Array | null {
+  try {
+    const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+    const text = withoutToken(decoder.decode(bytes));
+    return text === null ? null : new TextEncoder().encode(text);
+  } catch {
+    // A comment in another encoding stays as it is: a character for each byte, and back.
+    const text = withoutToken(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
+    return text === null ? null : Uint8Array.from(text, (character) => character.charCodeAt(0));
+  }
 }
