@@ -1,0 +1,192 @@
+import assert from "node:assert/strict";
+import type { OperationResult } from "../../../core/protocol/operation.ts";
+import { operationLogPath } from "../../../core/operations/operation_log.ts";
+import { type CutCase, cutMatrix, runCut } from "./cut_matrix.ts";
+import { createSavingMachine, save, type Saving, type SavingMachine } from "./k3s_world.ts";
+import { BUCKET, CLUSTER, NODE } from "./machine.ts";
+
+const ID = "op_save_1";
+
+/** Takes a snapshot on a machine whose k3s works as told. */
+async function saved(
+  saving: Saving | Saving[],
+  change: (machine: SavingMachine) => void = () => {},
+  params: Record<string, string> = {},
+): Promise<{ machine: SavingMachine; result: OperationResult }> {
+  const machine = createSavingMachine(saving);
+  change(machine);
+  const { result } = await runCut({
+    setUp: () => machine,
+    offer: () => ({ id: ID, kind: "snapshot.save", params }),
+    mayEnd: ["succeeded", "failed", "refused"],
+    assertEnd: () => {},
+  }, null);
+  return { machine, result };
+}
+
+const KEY = new RegExp(`^pbx-${ID}-${NODE}-[0-9]{10}$`);
+
+Deno.test("snapshot.save: the result names what is in the bucket", async () => {
+  const { machine, result } = await saved({});
+  assert.equal(result.state, "succeeded", JSON.stringify(result));
+  const { name, file, size, location, created_at } = result.output ?? {};
+  assert.deepEqual([name, location], [`pbx-${ID}`, "s3"]);
+  assert.match(String(file), KEY);
+  assert.equal(size, 4 * 4096 + 32);
+  assert.match(String(created_at), /^2026-01-01T12:00:0/);
+  assert.deepEqual(machine.k3s.runs, [`save pbx-${ID}`]);
+});
+
+Deno.test("snapshot.save: a compressed one, under a given name", async () => {
+  const { machine, result } = await saved({ zip: true }, () => {}, { name: "before-change" });
+  assert.match(String(result.output?.["file"]), /^before-change-demo-1-[0-9]+\.zip$/);
+  assert.deepEqual(machine.k3s.runs, ["save before-change"]);
+});
+
+Deno.test("snapshot.save: an older one of the same name is not this operation's", async () => {
+  const { machine, result } = await saved({}, (machine) => {
+    machine.s3.put(`${CLUSTER}/weekly-${NODE}-1700000000`, new Uint8Array(1));
+  }, { name: "weekly" });
+  assert.deepEqual(machine.k3s.runs, ["save weekly"]);
+  assert.notEqual(result.output?.["file"], `weekly-${NODE}-1700000000`);
+});
+
+Deno.test("snapshot.save: without a bucket the whole file on the node counts", async () => {
+  const { result } = await saved({ upload: "never" }, (machine) => {
+    const path = "/var/lib/pbx-agent/bootstrap.json";
+    const document = JSON.parse(machine.disk.text(path) ?? "");
+    delete document.answer.secrets.etcd_s3;
+    machine.disk.put(path, JSON.stringify(document));
+  });
+  assert.deepEqual([result.state, result.output?.["location"]], ["succeeded", "local"]);
+});
+
+/** What k3s does wrong, and how the operation has to end. */
+const TROUBLE:
+  readonly (readonly [string, Saving | Saving[], (m: SavingMachine) => void, RegExp])[] = [
+    [
+      "the upload fails and k3s exits with 0",
+      { upload: "fails" },
+      () => {},
+      /^failed upload_failed .*connection reset by peer.*a copy is on the node/,
+    ],
+    [
+      "k3s exits with 0 and nothing is anywhere",
+      { upload: "never", local: false },
+      () => {},
+      /^failed not_saved/,
+    ],
+    [
+      "k3s fails and there is nothing",
+      { exit: { code: 1 }, lines: ["Error: no S3 client"], upload: "never", local: false },
+      () => {},
+      /^failed not_saved .*ended with 1: Error: no S3 client/,
+    ],
+    [
+      "k3s fails, and the snapshot is there",
+      { exit: { code: 1 }, lines: ["Error: panic"] },
+      () => {},
+      /^succeeded/,
+    ],
+    [
+      "k3s times out, and the work succeeds later",
+      { exit: "timeout", laterMs: 120_000 },
+      () => {},
+      /^succeeded/,
+    ],
+    ["k3s exits with 0, and the upload shows later", { laterMs: 40_000 }, () => {}, /^succeeded/],
+    [
+      "the object is empty",
+      { upload: "empty" },
+      () => {},
+      /^failed not_in_bucket .*is empty in the bucket.*a copy is on the node/,
+    ],
+    [
+      "the object is too short",
+      { upload: "short" },
+      () => {},
+      /^failed not_in_bucket .*100 bytes in the bucket, and 16416 by k3s's word/,
+    ],
+    [
+      "another snapshot is under way",
+      [
+        {
+          exit: { code: 1 },
+          lines: ["Error: snapshot save already in progress"],
+          upload: "never",
+          local: false,
+        },
+        {},
+      ],
+      () => {},
+      /^succeeded/,
+    ],
+    [
+      "keys that may not list, but read",
+      {},
+      (m) => void (m.s3.faults.denied = ["list"]),
+      /^succeeded/,
+    ],
+    [
+      "keys that may do nothing",
+      {},
+      (m) => void (m.s3.faults.denied = ["list", "read"]),
+      /^failed denied .*AccessDenied.*a copy is on the node/,
+    ],
+    [
+      "a bucket that is never there",
+      {},
+      (m) => void (m.s3.faults.unreachable = "refused"),
+      /^failed not_in_bucket .*connection refused.*a copy is on the node/,
+    ],
+  ];
+
+for (const [what, saving, change, end] of TROUBLE) {
+  Deno.test(`snapshot.save: ${what}`, async () => {
+    const { result } = await saved(saving, change);
+    assert.match(`${result.state} ${result.code ?? ""} ${result.message ?? ""}`, end);
+  });
+}
+
+Deno.test("snapshot.save: an upload that k3s goes on with after two saves at once is found", async () => {
+  const busy = { exit: { code: 1 }, lines: ["snapshot save already in progress"] };
+  const { machine, result } = await saved([{ ...busy, laterMs: 18_000 }, {
+    ...busy,
+    upload: "never",
+  }]);
+  assert.equal(result.state, "succeeded");
+  assert.equal(machine.k3s.runs.length, 1, "it was this very snapshot that was under way");
+});
+
+Deno.test("snapshot.save: a name that k3s could take for something else is refused", async () => {
+  for (const name of ["", "-x", "a/b", "a b", "..", "x".repeat(129)]) {
+    const { machine, result } = await saved({}, () => {}, { name });
+    assert.deepEqual([result.state, result.code], ["refused", "invalid_params"], name);
+    assert.match(String(result.message), /params\.name/);
+    assert.deepEqual(machine.k3s.runs, []);
+  }
+});
+
+Deno.test("snapshot.save: killed anywhere, it takes one snapshot and tells the truth", async () => {
+  const one: CutCase<SavingMachine> = {
+    setUp: () => createSavingMachine(),
+    offer: () => ({ id: ID, kind: "snapshot.save", params: {} }),
+    // The program is killed with the agent; k3s's server goes on without it.
+    halves: {
+      "k3s.saveSnapshot": (machine, { args }) => {
+        void save(machine, String(args[0]), { laterMs: 3_000 }, () => {});
+        const lines = ["Error: snapshot save already in progress"];
+        machine.saving = { exit: { code: 1 }, lines, upload: "never", local: false };
+      },
+    },
+    async assertEnd(machine, { result }) {
+      assert.match(String(result.output?.["file"]), KEY);
+      const page = await machine.s3.list(BUCKET, `${CLUSTER}/`);
+      assert.equal(page.ok && page.value.objects.length, 1, "one snapshot, not two");
+      const log = machine.disk.text(operationLogPath(ID)) ?? "";
+      assert.ok(!log.includes("bucket-secret-key"));
+    },
+  };
+  const cuts = await cutMatrix(one);
+  assert.ok(cuts > 50, String(cuts));
+});
