@@ -1,6 +1,7 @@
 import { accessIssue } from "./access_issue.ts";
 import { accessRevoke } from "./access_revoke.ts";
 import { agentRotateKey } from "./agent_rotate_key.ts";
+import { clusterRestore } from "./cluster_restore.ts";
 import { diagCollect } from "./diag_collect.ts";
 import { s3Verify } from "./s3_verify.ts";
 import { snapshotSave } from "./snapshot_save.ts";
@@ -11,6 +12,7 @@ const OPERATIONS: readonly AnyDefinition[] = [
   accessIssue,
   accessRevoke,
   agentRotateKey,
+  clusterRestore,
   diagCollect,
   s3Verify,
   snapshotSave,

@@ -3,6 +3,7 @@ import type { Sealed } from "../protocol/sealed.ts";
 import type { Secret } from "../secret.ts";
 import { bucketOf, folderPrefix } from "./bucket.ts";
 import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
+import { lookFor } from "./look_for.ts";
 import { sayLines } from "./say_lines.ts";
 import {
   findInBucket,
@@ -59,6 +60,8 @@ export const snapshotSave = defineOperation({
   }),
 });
 
+const SHOWN = "the snapshot to show";
+
 /** How long to look for a snapshot after a run of k3s, by how that ended, milliseconds. */
 const LOOK_MS = { saved: 60_000, timeout: 300_000, failed: 15_000, busy: 20_000 } as const;
 
@@ -79,7 +82,7 @@ async function save(tools: StepTools<Params>): Promise<StepEnd> {
     const how = judgeSave(exit);
     last = describeSave(exit);
     await say(last);
-    const found = await lookFor(tools, LOOK_MS[how], () => anywhere(tools, of));
+    const found = await lookFor(tools, SHOWN, LOOK_MS[how], () => anywhere(tools, of));
     if (found !== null) return { kind: "done", evidence: found };
     if (how !== "busy") break;
     await say("k3s takes another snapshot at the moment: trying again when that is done");
@@ -138,6 +141,7 @@ async function confirmLocal(tools: StepTools<Params>): Promise<StepEnd> {
   const directory = await snapshotDirectory(tools.ports);
   const found = await lookFor(
     tools,
+    SHOWN,
     LOOK_MS.saved,
     async () => (await findLocal(tools.ports, directory, of))[0] ?? null,
   );
@@ -194,18 +198,4 @@ async function inBucket(
     prefix: folderPrefix(settings.folder),
   };
   return await findInBucket(ports, place, of, { known, signal });
-}
-
-/** Looks again and again for at most `ms`; null where it did not come. */
-async function lookFor<T>(
-  { ports, waitFor }: StepTools<Params>,
-  ms: number,
-  look: () => Promise<T | null>,
-): Promise<T | null> {
-  const until = ports.clock.monotonic() + ms;
-  const end = await waitFor("the snapshot to show", async () => {
-    const found = await look();
-    return found !== null || ports.clock.monotonic() >= until ? { found } : null;
-  });
-  return end?.found ?? null;
 }

@@ -1,0 +1,199 @@
+import { findK3sProcesses } from "../host/k3s_processes.ts";
+import { K3S_HOLD_FILE, K3S_UNIT, RESTORE_DIRECTORY } from "../state/paths.ts";
+import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
+import { lookFor } from "./look_for.ts";
+import { checkRestore } from "./restore/check.ts";
+import { movedAside, readDatabase } from "./restore/database.ts";
+import { forgetStaleNodes, otherNodes } from "./restore/forget_nodes.ts";
+import { isUnitUp, liftHold, placeHold, readHold } from "./restore/hold.ts";
+import { RestoreParams } from "./restore/params.ts";
+import { proveCluster } from "./restore/prove.ts";
+import { isProven } from "./restore/receipt.ts";
+import { probeReset, resetRestore } from "./restore/reset.ts";
+import { removeSnapshotFiles } from "./restore/snapshot_files.ts";
+import { stopped } from "./restore/stopped.ts";
+import { stateOfNode } from "./restore/words.ts";
+import { writeToken } from "./restore/write_token.ts";
+import { TIMEOUT_MS } from "./timeouts.ts";
+
+type Tools = StepTools<RestoreParams>;
+
+/**
+ * Puts the cluster's database back to a snapshot. Everything that can be checked is checked while the
+ * cluster still runs. From stop_k3s until the reset is proven k3s is held: nothing starts it, a reboot
+ * included, because on half a database it could come up as an empty cluster.
+ */
+export const clusterRestore = defineOperation({
+  kind: "cluster.restore",
+  params: RestoreParams,
+  needsApi: false,
+  steps: {
+    stop_k3s: { timeoutMs: TIMEOUT_MS.restoreStop, run: stopK3s },
+    reset_restore: {
+      timeoutMs: TIMEOUT_MS.restoreReset,
+      run: resetRestore,
+      probe: probeReset,
+    },
+    start_k3s: { timeoutMs: TIMEOUT_MS.unitStart, run: startK3s },
+    wait_api: { timeoutMs: TIMEOUT_MS.restoreApi, run: waitApi },
+    forget_stale_nodes: { timeoutMs: TIMEOUT_MS.restoreNodes, run: forgetStaleNodes },
+  },
+  output: ({ snapshot, size, forgotten_nodes }) => ({
+    snapshot: snapshot ?? null,
+    size: size ?? null,
+    forgotten_nodes: forgotten_nodes ?? null,
+  }),
+});
+
+/** How long k3s has for its end, milliseconds; systemd gives it 90 s. */
+const END_MS = 300_000;
+
+/** Checks, gets the snapshot onto the node, holds k3s and stops it. */
+async function stopK3s(tools: Tools): Promise<StepEnd> {
+  const { id, params, ports, say } = tools;
+  // Held already: this step was cut short, or a restore before this one failed. k3s may still be ending.
+  const heldBefore = await readHold(ports);
+  if (heldBefore !== null && !await isUnitUp(ports)) await hasEnded(tools);
+  const cleared = await ports.disk.remove(RESTORE_DIRECTORY);
+  if (!cleared.ok) return { kind: "failed", message: cleared.error.message };
+
+  const { findings, staged, size } = await checkRestore(tools);
+  if (findings.length > 0 || staged === null) {
+    for (const finding of findings) await say(`against it: ${finding}`);
+    const list = findings.map((finding, index) => `(${index + 1}) ${finding}`).join("; ");
+    const what = findings.length === 1 ? "one thing is" : `${findings.length} things are`;
+    return await leave(tools, `${what} against it: ${list}`, "checks_failed");
+  }
+
+  const held = await placeHold(ports, `cluster.restore ${id} holds k3s until its reset succeeded`);
+  if (!held.ok) return await leave(tools, `k3s cannot be held: ${held.error.message}`);
+  const stop = await ports.systemd.stop(K3S_UNIT);
+  if (!stop.ok) await say(stop.error.message);
+  if (!await hasEnded(tools)) return await leave(tools, "k3s did not end when it was told to");
+  return {
+    kind: "done",
+    handed: {
+      snapshot: params.snapshot,
+      size,
+      staged: staged.path,
+      plain_size: staged.facts.plainSize,
+      before: await readDatabase(ports.disk),
+    },
+    evidence: `${K3S_UNIT} is stopped and held, and the snapshot is on the node, whole`,
+  };
+}
+
+/** Whether k3s is down, after a while for it. */
+async function hasEnded(tools: Tools): Promise<boolean> {
+  const { ports } = tools;
+  const ended = await lookFor(tools, "k3s to end", END_MS, async () => {
+    const up = await isUnitUp(ports);
+    return up || (await findK3sProcesses(ports.disk)).length > 0 ? null : true;
+  });
+  return ended !== null;
+}
+
+/** Ends the operation before anything was moved, and says how the cluster is left. */
+async function leave(tools: Tools, why: string, code?: string): Promise<StepEnd> {
+  const { id, ports } = tools;
+  await removeSnapshotFiles(tools);
+  const failed = (message: string): StepEnd => ({
+    kind: "failed",
+    message,
+    ...(code === undefined ? {} : { code }),
+  });
+  const hold = await readHold(ports);
+  if (hold === null) return failed(`nothing was stopped or changed: ${why}`);
+  // A hold on a k3s that runs on would only show at the next reboot.
+  if (await isUnitUp(ports)) {
+    const lifted = await liftHold(ports);
+    if (lifted.ok) return failed(`nothing was changed, the cluster runs on: ${why}`);
+    const way = `remove ${K3S_HOLD_FILE}, or k3s does not start at the next boot`;
+    return failed(
+      `nothing was changed, the cluster runs on: ${why}; ${lifted.error.message}: ${way}`,
+    );
+  }
+  if (!hold.includes(id)) {
+    return failed(`nothing was changed, k3s stays stopped and held (${K3S_HOLD_FILE}): ${why}`);
+  }
+  const now = await readDatabase(ports.disk);
+  return failed(`nothing was changed: ${why}; ${stateOfNode(now, now)}`);
+}
+
+/** Starts k3s on the restored database, and on no other. */
+async function startK3s(tools: Tools): Promise<StepEnd> {
+  const { id, params, ports, open } = tools;
+  const { before } = stopped(tools.handed);
+  const now = await readDatabase(ports.disk);
+  const proven = await isProven(ports.disk, id, now);
+  if (!proven.ok) return { kind: "failed", message: proven.error.message };
+  if (!proven.value) {
+    const message =
+      "the database on the disk is not the one that was restored, k3s is not started; " +
+      stateOfNode(before, now);
+    return { kind: "failed", message };
+  }
+  if (params.token !== null) {
+    const written = await writeToken(ports, open(params.token));
+    if (!written.ok) return { kind: "failed", message: `k3s is not started: ${written.error}` };
+  }
+  const lifted = await liftHold(ports);
+  if (!lifted.ok) return { kind: "failed", message: lifted.error.message };
+  const started = await ports.systemd.start(K3S_UNIT);
+  if (!started.ok) return { kind: "failed", message: started.error.message };
+  return { kind: "done", evidence: `${K3S_UNIT} is started on the restored database` };
+}
+
+/** Waits for the API and proves that it is the restored cluster's. Another one is stopped again. */
+async function waitApi(tools: Tools): Promise<StepEnd> {
+  const { params, ports, node, say, waitFor } = tools;
+  const { before } = stopped(tools.handed);
+  // Only this step holds k3s again after it was started: it was cut short right after that.
+  const held = await readHold(ports);
+  if (held !== null) return await stopWrongCluster(tools, held);
+  const uid = params.kubeSystemUid ?? node.kubeSystemUid;
+  let why = "";
+  const end = await waitFor("the restored cluster's API", async () => {
+    const proof = await proveCluster(ports, before, uid);
+    const others = proof.kind === "proven" ? await otherNodes(tools) : null;
+    if (proof.kind === "wrong") return proof;
+    if (proof.kind === "proven" && others !== null) return { ...proof, others };
+    const waits = proof.kind === "waits" ? proof.why : "the API does not list its Nodes";
+    if (waits !== why) await say(waits);
+    why = waits;
+    return null;
+  });
+  if (end === null) {
+    const message =
+      `the restored cluster's API is not up: ${why}; the database was restored, and k3s ` +
+      `goes on trying to start on it: see journalctl -u ${K3S_UNIT}`;
+    return { kind: "failed", message };
+  }
+  if (end.kind === "wrong") return await stopWrongCluster(tools, end.why);
+  if (end.uid !== node.kubeSystemUid) {
+    const remembered = await tools.rememberCluster(end.uid);
+    if (!remembered.ok) return { kind: "failed", message: remembered.error.message };
+  }
+  return {
+    kind: "done",
+    handed: { nodes: end.others.map(({ name, uid }) => ({ name, uid })) },
+    evidence: `the API is up on etcd, kube-system has the UID ${end.uid}, k3s's kinds are there`,
+  };
+}
+
+/** What came up is not what was restored: it must not go on acting as this cluster. */
+async function stopWrongCluster(tools: Tools, why: string): Promise<StepEnd> {
+  const { ports, say } = tools;
+  const held = await placeHold(ports, why);
+  if (!held.ok) await say(held.error.message);
+  const stop = await ports.systemd.stop(K3S_UNIT);
+  if (!stop.ok) await say(stop.error.message);
+  const how = held.ok && stop.ok
+    ? `k3s was stopped again and is held (${K3S_HOLD_FILE})`
+    : "k3s could not be stopped and held again, and may run";
+  const { before } = stopped(tools.handed);
+  const moved = movedAside(before, await readDatabase(ports.disk));
+  const old = moved.length === 0 ? "" : ` The old data is whole in ${moved.join(" and ")}.`;
+  const message = `${why.trim()}; ${how}.${old} A new cluster.restore may follow`;
+  return { kind: "failed", code: "wrong_cluster", message };
+}

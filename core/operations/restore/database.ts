@@ -1,0 +1,91 @@
+import * as z from "zod";
+import type { Disk } from "../../ports/disk.ts";
+import { K3S_DATABASE_DIRECTORY, K3S_SERVER_DIRECTORY } from "../../state/paths.ts";
+
+/** What the node shows of k3s's database, as a restore changes it (k3s fact D). */
+export const DatabaseFacts = z.object({
+  /** `whole`: with a write-ahead log; `bare`: a folder without one; or no folder. */
+  etcd: z.enum(["absent", "bare", "whole"]),
+  /** `db/etcd/name`: k3s has made the database its own. */
+  named: z.boolean(),
+  /** `db/reset-flag`. Proves nothing: it is written before etcd comes up, and can be an old one. */
+  resetFlag: z.boolean(),
+  /** Databases that restores moved aside: `etcd-old-<unix seconds>`. */
+  oldDatabases: z.array(z.string()),
+  /** Certificates that restores moved aside: `tls-<unix seconds>`, the last thing a restore does. */
+  tlsBackups: z.array(z.string()),
+  /** When an sqlite database, which k3s makes where it finds no etcd, was last written; null: none. */
+  sqliteWrittenAt: z.number().nullable(),
+});
+export type DatabaseFacts = z.infer<typeof DatabaseFacts>;
+
+/** Reads them. What cannot be read counts as not there, which no verdict takes for a success. */
+export async function readDatabase(disk: Disk): Promise<DatabaseFacts> {
+  const names = async (path: string) => {
+    const list = await disk.list(path);
+    return list.ok ? list.value : null;
+  };
+  const stat = async (path: string) => {
+    const found = await disk.stat(path);
+    return found.ok ? found.value : null;
+  };
+  const etcd = `${K3S_DATABASE_DIRECTORY}/etcd`;
+  const wal = await names(`${etcd}/member/wal`);
+  const sqlite = [];
+  for (const file of ["state.db", "state.db-wal"]) {
+    const written = (await stat(`${K3S_DATABASE_DIRECTORY}/${file}`))?.modifiedAt;
+    if (written !== undefined) sqlite.push(written);
+  }
+  const below = await names(K3S_DATABASE_DIRECTORY) ?? [];
+  const server = await names(K3S_SERVER_DIRECTORY) ?? [];
+  return {
+    etcd: await stat(etcd) === null
+      ? "absent"
+      : wal === null || wal.length === 0
+      ? "bare"
+      : "whole",
+    named: await stat(`${etcd}/name`) !== null,
+    resetFlag: below.includes("reset-flag"),
+    oldDatabases: below.filter((name) => name.startsWith("etcd-old-")),
+    tlsBackups: server.filter((name) => /^tls-[0-9]+$/.test(name)),
+    sqliteWrittenAt: sqlite.length === 0 ? null : Math.max(...sqlite),
+  };
+}
+
+/**
+ * How far a reset has come, by what it left. `untouched`: nothing was moved. `emptied`: the old database
+ * was moved aside, nothing is in its place. `unnamed`: the snapshot is on the disk, and k3s has not made
+ * it its own. `no_certificates`: its certificates were not taken out of it: cut short, or the token is a
+ * wrong one. `reset`: everything is there that a whole reset leaves; k3s's own word must be added.
+ */
+export type ResetState = "untouched" | "emptied" | "unnamed" | "no_certificates" | "reset";
+
+/** Judges what the node shows now against what it showed before the reset. */
+export function judgeReset(before: DatabaseFacts, now: DatabaseFacts): ResetState {
+  const movedDatabase = newIn(before.oldDatabases, now.oldDatabases).length > 0;
+  const movedTls = newIn(before.tlsBackups, now.tlsBackups).length > 0;
+  if (!movedDatabase && !movedTls) {
+    // A folder that k3s made at its start, where there was no database before, is no loss.
+    const lost = before.etcd === "whole" ? now.etcd !== "whole" : now.etcd === "whole";
+    if (!lost) return "untouched";
+  }
+  if (now.etcd !== "whole") return "emptied";
+  if (!now.named || !now.resetFlag) return "unnamed";
+  return movedTls && movedDatabase ? "reset" : "no_certificates";
+}
+
+/** Whether k3s has written an sqlite database since: it did not come up on etcd. */
+export function hasNewSqlite(before: DatabaseFacts, now: DatabaseFacts): boolean {
+  return now.sqliteWrittenAt !== null && now.sqliteWrittenAt !== before.sqliteWrittenAt;
+}
+
+/** The folders that hold what was there before, newest last. */
+export function movedAside(before: DatabaseFacts, now: DatabaseFacts): readonly string[] {
+  return newIn(before.oldDatabases, now.oldDatabases).map((name) =>
+    `${K3S_DATABASE_DIRECTORY}/${name}`
+  );
+}
+
+function newIn(before: readonly string[], now: readonly string[]): readonly string[] {
+  return now.filter((name) => !before.includes(name));
+}

@@ -1,0 +1,69 @@
+import * as z from "zod";
+import type { StepEnd, StepTools } from "../definition.ts";
+import type { RestoreParams } from "./params.ts";
+import { NODE_LEASES, type NodeLife, nodeLives, NODES, staleNodes } from "./stale_nodes.ts";
+
+type Tools = StepTools<RestoreParams>;
+
+/** How long a Node has to show that it is there, milliseconds. */
+const GRACE_MS = 120_000;
+
+/** The Nodes that wait_api found, by name and UID. */
+const Found = z.object({ nodes: z.array(z.object({ name: z.string(), uid: z.string() })) });
+
+/** The Nodes but for the own one; null while the API does not tell. */
+export async function otherNodes({ ports, node }: Tools): Promise<readonly NodeLife[] | null> {
+  const nodes = await ports.k8s.list(NODES);
+  const leases = await ports.k8s.list(NODE_LEASES);
+  if (!nodes.ok || !leases.ok) return null;
+  const own = node.binding.node_name;
+  return nodeLives(nodes.value ?? [], leases.value ?? []).filter(({ name }) => name !== own);
+}
+
+/** Deletes the Nodes of before that are not there any more, but never the own one. */
+export async function forgetStaleNodes(tools: Tools): Promise<StepEnd> {
+  const { ports, say, signal } = tools;
+  const { nodes: found } = Found.parse(tools.handed);
+  const before = await listed(tools);
+  if (before === null) return NO_LIST;
+  if (before.length > 0) {
+    const names = before.map(({ name }) => name).join(", ");
+    await say(`waiting ${GRACE_MS / 1000} s for signs of life of ${names}`);
+    await ports.clock.sleep(GRACE_MS, signal);
+    const now = signal.aborted ? null : await listed(tools);
+    if (now === null) return NO_LIST;
+    for (const stale of staleNodes(before, now)) {
+      const refused = await forget(tools, stale);
+      if (refused !== null) {
+        return { kind: "failed", message: `Node ${stale.name} cannot be deleted: ${refused}` };
+      }
+      await say(`Node ${stale.name} gave no sign of life and is deleted`);
+    }
+  }
+  const left = await listed(tools);
+  if (left === null) return NO_LIST;
+  // Those that a run before a crash deleted too, and those whose finalizers still run.
+  const there = new Set(left.filter(({ isDeleted }) => !isDeleted).map(({ uid }) => uid));
+  const gone = found.filter(({ uid }) => !there.has(uid)).map(({ name }) => name);
+  return {
+    kind: "done",
+    handed: { forgotten_nodes: gone },
+    evidence: gone.length === 0 ? "no Node is stale" : `these Nodes are gone: ${gone.join(", ")}`,
+  };
+}
+
+const NO_LIST: StepEnd = { kind: "failed", message: "the API does not list the Nodes" };
+
+async function listed(tools: Tools): Promise<readonly NodeLife[] | null> {
+  return await tools.waitFor("the API to list Nodes and their Leases", () => otherNodes(tools));
+}
+
+/** Deletes a Node, this very one; why not, or null. */
+async function forget({ ports, waitFor }: Tools, { name, uid }: NodeLife): Promise<string | null> {
+  const end = await waitFor(`the API to delete Node ${name}`, async () => {
+    const removed = await ports.k8s.remove({ ...NODES, name }, { uid });
+    if (removed.ok) return { refused: null };
+    return removed.error.code === "unreachable" ? null : { refused: removed.error.message };
+  });
+  return end === null ? "the API does not answer" : end.refused;
+}

@@ -1,0 +1,60 @@
+import type { DiskError } from "../../ports/disk.ts";
+import type { Ports } from "../../ports/mod.ts";
+import type { ProgramError } from "../../ports/systemd.ts";
+import type { Result } from "../../result.ts";
+import { writeDocument } from "../../state/durable.ts";
+import { K3S_HOLD_DROP_IN, K3S_HOLD_FILE, K3S_UNIT, parentOf } from "../../state/paths.ts";
+
+const DROP_IN = `# Managed by pbx-agent: a restore of the cluster holds k3s.
+[Unit]
+ConditionPathExists=!${K3S_HOLD_FILE}
+`;
+
+const PUBLIC_FILE = 0o644;
+
+/**
+ * Keeps k3s from starting, by whomever and at whichever boot, until {@link liftHold}. Does not stop it.
+ *
+ * @param why for whoever finds the file
+ */
+export async function placeHold(
+  { disk, systemd }: Ports,
+  why: string,
+): Promise<Result<void, DiskError | ProgramError>> {
+  const bytes = (text: string) => new TextEncoder().encode(text);
+  const file = await writeDocument(disk, K3S_HOLD_FILE, bytes(`${why}\n`), PUBLIC_FILE);
+  if (!file.ok) return file;
+  const folder = await disk.makeDirectory(parentOf(K3S_HOLD_DROP_IN), 0o755);
+  if (!folder.ok) return folder;
+  const dropIn = await writeDocument(disk, K3S_HOLD_DROP_IN, bytes(DROP_IN), PUBLIC_FILE);
+  if (!dropIn.ok) return dropIn;
+  return await systemd.daemonReload();
+}
+
+/** Why k3s is held, as the hold file says; null where it is not. */
+export async function readHold({ disk }: Ports): Promise<string | null> {
+  const read = await disk.read(K3S_HOLD_FILE);
+  // Unreadable is there all the same: systemd only looks whether it exists.
+  if (!read.ok) return read.error.message;
+  return read.value === null ? null : new TextDecoder().decode(read.value);
+}
+
+/** Lets k3s start again. Does not start it. */
+export async function liftHold(
+  { disk, systemd }: Ports,
+): Promise<Result<void, DiskError | ProgramError>> {
+  for (const path of [K3S_HOLD_FILE, K3S_HOLD_DROP_IN]) {
+    const removed = await disk.remove(path);
+    if (!removed.ok) return removed;
+    if (!removed.value) continue;
+    const synced = await disk.syncDirectory(parentOf(path));
+    if (!synced.ok) return synced;
+  }
+  return await systemd.daemonReload();
+}
+
+/** Whether k3s's unit is up, or on its way. */
+export async function isUnitUp({ systemd }: Ports): Promise<boolean> {
+  const state = await systemd.unitState(K3S_UNIT);
+  return state === "active" || state === "activating";
+}

@@ -1,0 +1,41 @@
+import * as z from "zod";
+import { Sealed } from "../../protocol/sealed.ts";
+import { EtcdS3 } from "../../protocol/secrets.ts";
+import { SnapshotFileName } from "../snapshots/snapshot_name.ts";
+
+const BUCKET = EtcdS3.partial().shape;
+/** What it takes to reach another bucket: all of these, or none. */
+const NEEDED = ["endpoint", "bucket", "region", "folder", "access_key", "secret_key"] as const;
+const OPTIONAL = ["endpoint_ca", "bucket_lookup"] as const;
+
+/**
+ * Which snapshot, from where; and where the bucket, the token or the cluster are not this node's own, what
+ * they are.
+ */
+export const RestoreParams = z.strictObject({
+  snapshot: SnapshotFileName,
+  from: z.enum(["local", "s3"]),
+  ...BUCKET,
+  token: Sealed.optional(),
+  kube_system_uid: z.string().regex(/^[A-Za-z0-9-]{1,64}$/, "is no UID").optional(),
+}).superRefine((params, context) => {
+  const given = [...NEEDED, ...OPTIONAL].filter((name) => params[name] !== undefined);
+  const [first] = given;
+  if (first === undefined) return;
+  const issue = (name: string, message: string) =>
+    context.addIssue({ code: "custom", path: [name], message });
+  if (params.from === "local") issue(first, "goes with from: s3 only");
+  for (const name of NEEDED) {
+    if (params[name] === undefined) {
+      issue(name, `is missing: another bucket needs it beside ${first}`);
+    }
+  }
+}).transform(({ snapshot, from, token, kube_system_uid, ...bucket }) => ({
+  snapshot,
+  from,
+  /** Null where it is the cluster's own. */
+  bucket: bucket.endpoint === undefined ? null : EtcdS3.parse(bucket),
+  token: token ?? null,
+  kubeSystemUid: kube_system_uid ?? null,
+}));
+export type RestoreParams = z.infer<typeof RestoreParams>;
