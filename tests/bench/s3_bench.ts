@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
+import { findPart } from "../lab/parts.ts";
 import { startS3Gateway } from "../lab/s3_gateway.ts";
 import { waitUntil } from "../lab/wait_until.ts";
+import { complain } from "../runner/say.ts";
 import type { Bench } from "./bench.ts";
 import { agentGet, curlGet, type S3GetMeasured } from "./s3_get.ts";
 
@@ -12,6 +14,12 @@ const RUNS = 3;
  * three each, because what else the machine does only ever adds.
  */
 export async function bench(): Promise<readonly Bench[]> {
+  try {
+    await findPart("versitygw");
+  } catch (missing) {
+    complain(`s3 is left out: ${missing instanceof Error ? missing.message : String(missing)}`);
+    return [];
+  }
   const gateway = await startS3Gateway();
   try {
     await gateway.plantZeros("small", SIZES.small);
