@@ -1,6 +1,7 @@
 import type { AllowedObject } from "../cluster/allowed_object.ts";
 import { carryOut } from "../cluster/carry_out.ts";
-import { type AddonPlan, planAddons } from "../cluster/plan.ts";
+import type { AddonPlan } from "../cluster/addon_plan.ts";
+import { planAddons } from "../cluster/plan.ts";
 import { readLive } from "../cluster/read_live.ts";
 import { renderAddon } from "../cluster/render.ts";
 import { templateOf } from "../cluster/requirements.ts";

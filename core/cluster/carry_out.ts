@@ -5,7 +5,7 @@ import type { AddonReport } from "../protocol/sync.ts";
 import { skipPath } from "../host/manifests.ts";
 import { writeDocument } from "../state/durable.ts";
 import { at } from "./live.ts";
-import type { AddonPlan } from "./plan.ts";
+import type { AddonPlan } from "./addon_plan.ts";
 import { templateOf, type Templates } from "./requirements.ts";
 
 /** What a plan is carried out with. */

@@ -1,6 +1,6 @@
 import type { AddonSetting } from "../protocol/desired_state.ts";
-import type { AddonReport } from "../protocol/sync.ts";
 import type { Result } from "../result.ts";
+import type { AddonPlan, PlannedApply } from "./addon_plan.ts";
 import { ADDON_LABEL, type AllowedObject } from "./allowed_object.ts";
 import { differs } from "./differs.ts";
 import { unhealthy } from "./health.ts";
@@ -14,24 +14,6 @@ import {
   templateOf,
   type Templates,
 } from "./requirements.ts";
-
-/** An object to apply, and why. */
-export interface PlannedApply extends AllowedObject {
-  readonly why: "missing" | "differs" | "again";
-}
-
-/** What is to be done about one add-on, and what is said of it. */
-export interface AddonPlan {
-  readonly name: string;
-  readonly state: AddonReport["state"];
-  readonly message?: string;
-  /** In this order. */
-  readonly apply: readonly PlannedApply[];
-  /** What its template no longer has: only after everything of it was applied. */
-  readonly prune: readonly LiveObject[];
-  /** What goes because it is switched off. */
-  readonly remove: readonly LiveObject[];
-}
 
 /** What a plan is made from. The same input in any order gives the same plan. */
 export interface PlanInput {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../json.ts";
 import { differs } from "./differs.ts";
 import { at, condition, isDeleting, type LiveObject, type LiveView } from "./live.ts";
-import type { AddonPlan } from "./plan.ts";
+import type { AddonPlan } from "./addon_plan.ts";
 
 /** The Platform says by these conditions how far its removal is. */
 const REMOVED = "Removed";

@@ -1,0 +1,21 @@
+import type { AddonReport } from "../protocol/sync.ts";
+import type { AllowedObject } from "./allowed_object.ts";
+import type { LiveObject } from "./live.ts";
+
+/** An object to apply, and why. */
+export interface PlannedApply extends AllowedObject {
+  readonly why: "missing" | "differs" | "again";
+}
+
+/** What is to be done about one add-on, and what is said of it. */
+export interface AddonPlan {
+  readonly name: string;
+  readonly state: AddonReport["state"];
+  readonly message?: string;
+  /** In this order. */
+  readonly apply: readonly PlannedApply[];
+  /** What its template no longer has: only after everything of it was applied. */
+  readonly prune: readonly LiveObject[];
+  /** What goes because it is switched off. */
+  readonly remove: readonly LiveObject[];
+}
