@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { JsonObject, JsonValue } from "../../core/json.ts";
 import { dropIns } from "../../core/host/drop_ins.ts";
 import type { HostSettings } from "../../core/protocol/desired_state.ts";
 import { WORDS } from "./documents.ts";
@@ -34,10 +35,16 @@ Deno.test("runAgent: 250 spoiled answers to a sync, each followed by a good one"
   assert.ok(grown < MAX_HEAP_GROWTH, `the heap has grown by ${grown} bytes`);
 });
 
-function answerFor(dice: Dice, world: World, revision: number) {
+/** A good answer; some have an option in clear that only the manifest knows to be secret. */
+function answerFor(dice: Dice, world: World, revision: number): JsonValue {
   const answer = world.documents().syncAnswer(revision, dice.chance(40));
-  const offered = world.documents().operation(`op-${revision}`);
-  return dice.chance(40) ? { ...answer, operation: offered } : answer;
+  const offered = dice.chance(40) ? world.documents().operation(`op-${revision}`) : null;
+  const options = { domains: [], api_token: dice.pick(WORDS.plain) };
+  const desired = {
+    ...answer["desired"] as JsonObject,
+    ...(dice.chance(15) ? { addons: [{ name: "external-dns", enabled: true, options }] } : {}),
+  };
+  return { ...answer, desired, operation: offered };
 }
 
 /** One bad answer, and then a good one of `revision` that must be taken. True where the bad one was none. */
