@@ -189,3 +189,19 @@ Deno.test("desired: a tag beside a desired state is at most 128 printable charac
   }
   await world.stop();
 });
+
+Deno.test("desired: a fault that is taken back to what the agent has leaves no condition", async () => {
+  const world = await createSettledWorld();
+  const good = world.portal.cluster.desired;
+  for (
+    const fault of [{ servers: 0 }, { release: "9.9.9" }, { secrets: { hcloud: { token: 1 } } }]
+  ) {
+    world.portal.desire(fault);
+    await world.pass(70_000);
+    assert.equal(world.conditions().length, 1, JSON.stringify(fault));
+    world.portal.cluster.desired = good;
+    await world.pass(70_000);
+    assert.deepEqual(world.conditions(), [], JSON.stringify(fault));
+  }
+  await world.stop();
+});
