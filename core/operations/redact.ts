@@ -1,51 +1,74 @@
-import { encodeBase64 } from "../protocol/base64.ts";
+import { decodeBase64, encodeBase64 } from "../protocol/base64.ts";
 import type { Secret } from "../secret.ts";
+import { REDACTED, redactPatterns } from "./secret_patterns.ts";
 
 /** Takes secrets out of text that leaves the node or stays in a log. */
 export interface Redactor {
-  /** From now on this value is removed wherever it stands, in base64 too. */
+  /** From now on this value is removed wherever it stands, also as JSON, in a URL and inside of base64. */
   know(secret: Secret): void;
   redact(text: string): string;
 }
 
-const REDACTED = "[secret]";
 /** Shorter values would tear ordinary words apart, and are no secrets of ours. */
 const MIN_LENGTH = 6;
-
-/**
- * What looks like a secret, whoever made it: the rule of last resort for output of programs that the
- * agent knows no secret of. Each keeps the words before the value, so that a line stays readable.
- */
-const PATTERNS: readonly RegExp[] = [
-  /-----BEGIN [A-Z0-9 ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY-----|$)/g,
-  // A k3s token: K10, the CA's hash, then user and password.
-  /\bK10[0-9a-f]{64}::\S+/g,
-  // A JSON web token, such as a ServiceAccount's.
-  /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g,
-  /(?<=\b(?:Bearer|Basic)\s+)[\w+/.=~-]{8,}/gi,
-  // Keys of a file or an environment: `agent-token: x`, `"secret_key": "x"`, `AWS_SECRET_ACCESS_KEY=x`.
-  /(?<=[\w-]*(?:token|secret|password|passwd|passphrase|credential|access[_-]?key|secret[_-]?key|private[_-]?key|client-key-data|sealed)[\w-]*["']?\s*[:=]\s*["']?)(?!\[secret\])[^\s"',}]{4,}/gi,
-  // User and password of a URL.
-  /(?<=\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@:]+:[^\s/@]+(?=@)/gi,
-];
+/** Shorter lines of a secret of several lines, and pieces of base64, stand in harmless text too. */
+const MIN_PIECE = 10;
 
 /** A redactor that knows the patterns and no value yet. */
 export function createRedactor(): Redactor {
   const known = new Set<string>();
+  let longestFirst: readonly string[] = [];
   return {
     know(secret) {
-      const value = secret.reveal();
-      if (value.length < MIN_LENGTH) return;
-      known.add(value);
-      known.add(encodeBase64(new TextEncoder().encode(value)));
+      for (const form of formsOf(secret.reveal())) known.add(form);
+      longestFirst = [...known].sort((a, b) => b.length - a.length);
     },
     redact(text) {
       let clean = text;
-      for (const value of [...known].sort((a, b) => b.length - a.length)) {
-        clean = clean.replaceAll(value, REDACTED);
-      }
-      for (const pattern of PATTERNS) clean = clean.replace(pattern, REDACTED);
-      return clean;
+      for (const value of longestFirst) clean = clean.replaceAll(value, REDACTED);
+      return redactPatterns(clean);
     },
   };
+}
+
+/** What a value may look like in text. */
+function formsOf(value: string): string[] {
+  if (value.length < MIN_LENGTH) return [];
+  // A log shows a secret of several lines line by line.
+  const lines = value.split(/\r?\n/).map((line) => line.trim());
+  const pieces = lines.length > 1 ? lines.filter((line) => line.length >= MIN_PIECE) : [];
+  return [value, ...pieces].flatMap((one) => [
+    one,
+    JSON.stringify(one).slice(1, -1),
+    encodeURIComponent(one),
+    ...base64Forms(new TextEncoder().encode(one)),
+    ...hexForm(one),
+  ]);
+}
+
+/**
+ * A value as it looks inside of base64, alone or between other bytes: what is before it moves it by none,
+ * one or two bytes. Only those characters that it alone decides.
+ */
+function base64Forms(bytes: Uint8Array): string[] {
+  const alone = encodeBase64(bytes);
+  const inside = [0, 1, 2].map((moved) => {
+    const shifted = new Uint8Array(moved + bytes.length);
+    shifted.set(bytes, moved);
+    const text = encodeBase64(shifted).replace(/=+$/, "");
+    const shared = shifted.length % 3 === 0 ? 0 : 1;
+    return text.slice(Math.ceil(moved * 8 / 6), text.length - shared);
+  }).filter((text) => text.length >= MIN_PIECE);
+  return [alone, ...inside].flatMap((text) => [text, urlSafe(text)]);
+}
+
+function urlSafe(text: string): string {
+  return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+}
+
+/** A key that is known as base64 may be printed in hex. */
+function hexForm(value: string): string[] {
+  const bytes = decodeBase64(value);
+  if (bytes === null || bytes.length < 16) return [];
+  return [Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")];
 }
