@@ -60,6 +60,12 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
     return await notSent(context, request.channel, message);
   }
 
+  // The body of a sync tells one process from another; other requests may be the same as before a kill.
+  const own = request.channel === "sync"
+    ? 0
+    : context.requests.untilOwnSecond(correctedNow(context));
+  if (own > 0) await context.ports.clock.sleep(own, context.stop);
+
   let keys = context.identity.current.keys;
   const refused: KeyPairs[] = [];
   while (true) {

@@ -11,6 +11,11 @@ export interface RequestMemory {
    * set back is followed: what was signed with a later time does not hold it there.
    */
   secondFor(key: string, wanted: number): number;
+  /**
+   * How long the second in which the program started still lasts, milliseconds: a process that was killed
+   * just before may have signed the same bytes in it. `now`: corrected clock, milliseconds.
+   */
+  untilOwnSecond(now: number): number;
 }
 
 /** Far more than one agent has in flight; a bound, so that nothing a portal does makes it grow. */
@@ -19,14 +24,10 @@ const MAX_KEYS = 200;
 /** Most seconds remembered for one request: hours of the longest backoff, far beyond any replay memory. */
 const MAX_SECONDS = 64;
 
-/**
- * An empty memory. `startedIn`: the second in which the program started, where another process that was
- * killed before it may have signed the same bytes.
- */
+/** An empty memory. `startedIn`: the second in which the program started. */
 export function openRequestMemory(startedIn?: number): RequestMemory {
   const memories = new Map<string, Memory>();
   const signed = new Map<string, readonly number[]>();
-  const before = startedIn === undefined ? [] : [startedIn];
   return {
     of: (key) => memories.get(key) ?? FRESH_MEMORY,
     remember(key, memory) {
@@ -34,12 +35,13 @@ export function openRequestMemory(startedIn?: number): RequestMemory {
       if (memory === FRESH_MEMORY) memories.delete(key);
     },
     secondFor(key, wanted) {
-      const used = signed.get(key) ?? before;
+      const used = signed.get(key) ?? [];
       let second = wanted;
       while (used.includes(second)) second++;
       put(signed, key, [...used.slice(1 - MAX_SECONDS), second]);
       return second;
     },
+    untilOwnSecond: (now) => Math.floor(now / 1000) === startedIn ? 1000 - now % 1000 : 0,
   };
 }
 

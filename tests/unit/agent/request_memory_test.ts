@@ -39,11 +39,13 @@ Deno.test("request memory: follows a clock that was set back", () => {
   assert.equal(memory.secondFor("a", 5_000), 5_001);
 });
 
-Deno.test("request memory: leaves out the second in which a process before may have signed", () => {
+Deno.test("request memory: the second of the start may be one that a killed process signed in", () => {
   const memory = openRequestMemory(100);
-  assert.equal(memory.secondFor("a", 100), 101);
-  assert.equal(memory.secondFor("b", 99), 99);
-  assert.equal(memory.secondFor("b", 102), 102);
+  assert.equal(memory.untilOwnSecond(100_000), 1_000);
+  assert.equal(memory.untilOwnSecond(100_990), 10);
+  assert.equal(memory.untilOwnSecond(101_000), 0);
+  assert.equal(memory.untilOwnSecond(99_999), 0);
+  assert.equal(openRequestMemory().untilOwnSecond(100_000), 0);
 });
 
 Deno.test("request memory: knows each request apart, and does not grow without bound", () => {
