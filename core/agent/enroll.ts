@@ -152,7 +152,10 @@ async function ask(context: Context, request: EnrollRequest): Promise<Meaning | 
     signal: context.stop,
   });
   if (!reply.ok && reply.error.code === "aborted") return null;
-  return meaningOf(reply, correctedNow(context));
+  const meaning = meaningOf(reply, correctedNow(context));
+  if (!("message" in meaning)) return meaning;
+  // A portal that quotes the token in its refusal must not bring it into the log and the state.
+  return { ...meaning, message: meaning.message.replaceAll(request.token, "[secret]") };
 }
 
 /** Why an answer was not stored. */
