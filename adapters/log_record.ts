@@ -60,7 +60,8 @@ const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 const SHORT_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-function escapeUnseen(text: string): string {
+/** The text with those characters spelt out, so that it stays on its line and steers nothing. */
+export function escapeUnseen(text: string): string {
   return text.replace(UNSEEN, (character) => SHORT_ESCAPES[character] ?? escapeUnits(character));
 }
 

@@ -1,3 +1,4 @@
+import { escapeUnseen } from "../adapters/log_record.ts";
 import type { Status } from "../core/agent/status.ts";
 import type { Stage } from "../core/state/state.ts";
 
@@ -52,7 +53,8 @@ export function statusText(status: WholeStatus): string {
     rows.push(["condition", `${code} since ${since}`], ["", message]);
   }
   for (const problem of status.problems) rows.push(["problem", problem]);
-  return rows.map(([name, value]) => `${name.padEnd(10)} ${value}\n`).join("");
+  // Some of it are words of the portal.
+  return rows.map(([name, value]) => `${name.padEnd(10)} ${escapeUnseen(value)}\n`).join("");
 }
 
 function firstStart({ first_start }: WholeStatus): string {
