@@ -1,7 +1,9 @@
 /** Single documents that once broke an agent, or would break one that is written carelessly. */
 import assert from "node:assert/strict";
+import { statusText } from "../../cli/status_text.ts";
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
+import { PLAIN } from "./documents.ts";
 import { SEED } from "./fuzz.ts";
 import { footprintOf } from "./footprint.ts";
 import { answered, assertHarmless, enrolled, MAX_BODY } from "./live.ts";
@@ -179,6 +181,28 @@ Deno.test("runAgent: a body of brackets only costs a back-off", async () => {
   }
   await answered(world, "sync", () => json(200, world.documents().syncAnswer(8)));
   assert.equal(JSON.parse(footprintOf(world).desired).state.revision, 8);
+  await world.stop();
+});
+
+Deno.test("enroll: a portal that quotes the token does not bring it into the log", async () => {
+  const world = createWorld(SEED);
+  const token = PLAIN["enrollment"] ?? "";
+  const error = { code: "invalid_token", message: `there is no token ${token}` };
+  world.answerWith(({ question }) => question === "enroll" ? json(401, { error }) : undefined);
+  world.start();
+  await world.until(() => world.asked.length > 2);
+  await world.stop();
+  assert.match(world.log.text(), /there is no token \[secret\]/);
+  await assertHarmless(world);
+});
+
+Deno.test("statusText: what a portal says cannot steer a terminal or forge a line", async () => {
+  const world = await enrolled(SEED);
+  const error = { code: "no", message: "gone\u001b[2J\nagent      all is well" };
+  await answered(world, "sync", () => json(418, { error }));
+  const whole = { version: "1.4.0", running: true, pid: 1, k3s_unit: "active" };
+  const text = statusText({ ...await world.status(), ...whole });
+  assert.ok(!text.includes("\u001b") && !/^agent +all is well/m.test(text), text);
   await world.stop();
 });
 
