@@ -73,7 +73,7 @@ async function save(tools: StepTools<Params>): Promise<StepEnd> {
   const { ports, say, signal } = tools;
   const of = await snapshotOf(tools);
   const before = await anywhere(tools, of);
-  if (before !== null) return { kind: "done", evidence: `${before} is there already` };
+  if (before !== null) return { kind: "done", evidence: `there is ${before} already` };
   let last = "k3s was not run";
   while (!signal.aborted) {
     const lines = sayLines(say);
@@ -83,7 +83,7 @@ async function save(tools: StepTools<Params>): Promise<StepEnd> {
     last = describeSave(exit);
     await say(last);
     const found = await lookFor(tools, SHOWN, LOOK_MS[how], () => anywhere(tools, of));
-    if (found !== null) return { kind: "done", evidence: found };
+    if (found !== null) return { kind: "done", evidence: `there is ${found}` };
     if (how !== "busy") break;
     await say("k3s takes another snapshot at the moment: trying again when that is done");
   }

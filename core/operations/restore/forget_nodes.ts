@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { StepEnd, StepTools } from "../definition.ts";
+import { nodeNames } from "../snapshots/find_snapshots.ts";
 import type { RestoreParams } from "./params.ts";
 import { NODE_LEASES, type NodeLife, nodeLives, NODES, staleNodes } from "./stale_nodes.ts";
 
@@ -11,13 +12,16 @@ const GRACE_MS = 120_000;
 /** The Nodes that wait_api found, by name and UID. */
 const Found = z.object({ nodes: z.array(z.object({ name: z.string(), uid: z.string() })) });
 
-/** The Nodes but for the own one; null while the API does not tell. */
+/**
+ * The Nodes but for the own one, by whichever name k3s may have given it; null while the API does not
+ * tell.
+ */
 export async function otherNodes({ ports, node }: Tools): Promise<readonly NodeLife[] | null> {
   const nodes = await ports.k8s.list(NODES);
   const leases = await ports.k8s.list(NODE_LEASES);
   if (!nodes.ok || !leases.ok) return null;
-  const own = node.binding.node_name;
-  return nodeLives(nodes.value ?? [], leases.value ?? []).filter(({ name }) => name !== own);
+  const own = await nodeNames(ports, node);
+  return nodeLives(nodes.value ?? [], leases.value ?? []).filter(({ name }) => !own.includes(name));
 }
 
 /** Deletes the Nodes of before that are not there any more, but never the own one. */

@@ -345,6 +345,19 @@ Deno.test("cluster.restore: a new one may follow a failed one", async () => {
   }
 });
 
+Deno.test("cluster.restore: the own Node is never deleted, whatever k3s calls it", async () => {
+  const machine = createRestoreMachine();
+  machine.disk.put("/proc/sys/kernel/hostname", "host-name\n");
+  const text = machine.disk.text(K3S_CONFIG_FILE);
+  machine.disk.put(K3S_CONFIG_FILE, `${text}node-name: configured\n`);
+  for (const name of ["host-name", "configured"]) machine.k8s.setNode(name, false);
+  const result = await restored(machine);
+  assert.deepEqual(result.output?.["forgotten_nodes"], ["gone-1"]);
+  for (const name of ["host-name", "configured", "demo-1"]) {
+    assert.ok(machine.k8s.read(`/api/v1/nodes/${name}`) !== null, name);
+  }
+});
+
 for (const coming of ["sqlite", "another"] as const) {
   Deno.test(`cluster.restore: k3s that comes up as ${coming} is stopped and held again`, async () => {
     const machine = createRestoreMachine({ texts: [UID, "another-uid-altogether"] });
