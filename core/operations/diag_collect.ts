@@ -1,14 +1,15 @@
 import * as z from "zod";
 import { readHostFacts } from "../host/facts.ts";
-import type { JsonObject } from "../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
 import { Rfc3339 } from "../protocol/identifiers.ts";
+import type { Secret } from "../secret.ts";
 import { AGENT_UNIT, K3S_UNIT } from "../state/paths.ts";
-import { defineOperation } from "./definition.ts";
+import { defineOperation, type StepTools } from "./definition.ts";
 import { type BundleLog, makeBundle } from "./diagnostics/bundle.ts";
 import { learnSecrets } from "./diagnostics/known_secrets.ts";
 import { Recipient, sealFor } from "./recipient.ts";
-import { createRedactor } from "./redact.ts";
+import { createRedactor, type Redactor } from "./redact.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
 
 const Params = z.strictObject({
@@ -18,6 +19,25 @@ const Params = z.strictObject({
 });
 
 const UNITS = [K3S_UNIT, AGENT_UNIT] as const;
+
+/** The same facts, every text in them redacted: some come from files that anybody may have written. */
+function redactTexts<T extends JsonValue>(value: T, redactor: Redactor): T {
+  if (typeof value === "string") return redactor.redact(value) as T;
+  if (!isJsonObject(value)) return value;
+  const members = Object.entries(value).map((
+    [name, member],
+  ) => [name, redactTexts(member, redactor)]);
+  return Object.fromEntries(members);
+}
+
+/** A text that merely looks like a box does not open, and is known as it is. */
+function openOwn(open: StepTools<unknown>["open"], sealed: string): Secret | null {
+  try {
+    return open({ sealed });
+  } catch {
+    return null;
+  }
+}
 
 /**
  * Collects what helps somebody who is not at the node: versions, states of units, the last lines of two
@@ -32,10 +52,10 @@ export const diagCollect = defineOperation({
   steps: {
     collect: {
       timeoutMs: TIMEOUT_MS.local,
-      async run({ params, ports, node, say }) {
+      async run({ params, ports, node, say, open }) {
         await say(`consent by ${params.consent.by} at ${params.consent.at}`);
         const redactor = createRedactor();
-        await learnSecrets(ports.disk, redactor);
+        await learnSecrets(ports.disk, redactor, (box) => openOwn(open, box));
 
         const host = await readHostFacts(ports.disk);
         const k3s = await ports.k3s.version();
@@ -64,7 +84,7 @@ export const diagCollect = defineOperation({
           disk_free_bytes: host.diskFreeBytes,
           memory_available_bytes: host.memoryAvailableBytes,
         };
-        const bundle = makeBundle(facts, logs);
+        const bundle = makeBundle(redactTexts(facts, redactor), logs);
         const handed = params.recipient === undefined
           ? { bundle: encodeBase64(bundle) }
           : { sealed_bundle: sealFor(params.recipient, bundle, ports.random) };

@@ -25,8 +25,8 @@ const WHOLE_KEY =
   /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY-----|$)/g;
 
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
-  // A k3s token: K10, the CA's hash, then user and password.
-  [/\bK10[0-9a-f]{64}::\S+/g, REDACTED],
+  // A k3s token: K10 and the CA's hash (which may have been taken out), then user and password.
+  [/(?:\bK10[0-9a-f]{64}|\[secret\])::\S+/g, REDACTED],
   // A JSON web token, such as a ServiceAccount's.
   [/\beyJ[\w-]{8,4000}\.[\w-]{8,4000}\.[\w-]*/g, REDACTED],
   [/(\b(?:Bearer|Basic)\s+)[\w+/.=~-]{8,}/gi, `$1${REDACTED}`],

@@ -1,6 +1,7 @@
 import type { JsonValue } from "../../json.ts";
 import { isJsonObject } from "../../json.ts";
 import type { Disk } from "../../ports/disk.ts";
+import { decodeBase64 } from "../../protocol/base64.ts";
 import { Secret } from "../../secret.ts";
 import { BOOTSTRAP_FILE, CONFIG_FILE, IDENTITY_FILE, STATE_FILE } from "../../state/paths.ts";
 import type { Redactor } from "../redact.ts";
@@ -18,23 +19,45 @@ const SETTINGS_FILES = ["/etc/rancher/k3s/config.yaml", "/etc/rancher/k3s/k3s.ya
 /** The agent's own files: every text in them that is long enough for a key. */
 const OWN_FILES = [IDENTITY_FILE, BOOTSTRAP_FILE, STATE_FILE];
 
-const SETTING = /(?:token|secret|password|key|key-data)["']?\s*:\s*["']?([^\s"']{6,})/gi;
+const SETTING =
+  /(?:token|secret|passw(?:or)?d|key|key-data|auth)["']?[ \t]*[:=][ \t]*("[^"\n]*"|'[^'\n]*'|[^\s"',]+)/gi;
+
+/** Opens a sealed box of the agent's own; null where it is none. */
+export type OpenBox = (box: string) => Secret | null;
 
 /**
  * Teaches the redactor every secret that lies on this node, so that none comes out even where a program
  * printed it in a form that no pattern knows. Read for this use only and kept nowhere.
  */
-export async function learnSecrets(disk: Disk, redactor: Redactor): Promise<void> {
+export async function learnSecrets(disk: Disk, redactor: Redactor, open: OpenBox): Promise<void> {
   for (const path of SECRET_FILES) {
-    for (const word of (await text(disk, path)).split(/[\s,:]+/)) know(redactor, word);
-    know(redactor, (await text(disk, path)).trim());
+    const words = await text(disk, path);
+    for (const word of words.split(/[\s,:]+/)) know(redactor, word);
+    know(redactor, words.trim());
   }
   for (const path of SETTINGS_FILES) {
-    for (const [, value] of (await text(disk, path)).matchAll(SETTING)) know(redactor, value ?? "");
+    for (const [, value = ""] of (await text(disk, path)).matchAll(SETTING)) {
+      know(redactor, unquoted(value));
+      know(redactor, decoded(value));
+    }
   }
   for (const path of OWN_FILES) {
-    for (const value of keysIn(await text(disk, path))) know(redactor, value);
+    for (const value of keysIn(await text(disk, path))) {
+      know(redactor, value);
+      const opened = open(value);
+      if (opened !== null) redactor.know(opened);
+    }
   }
+}
+
+function unquoted(value: string): string {
+  return value.replace(/^(["'])(.*)\1$/, "$2");
+}
+
+/** What a setting in base64 says, such as the key of a kubeconfig; empty where it is no such text. */
+function decoded(value: string): string {
+  const bytes = decodeBase64(value);
+  return bytes === null ? "" : new TextDecoder().decode(bytes);
 }
 
 /** Shorter words than this would black out half of any log. */
