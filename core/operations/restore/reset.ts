@@ -99,27 +99,25 @@ export async function probeReset(tools: Tools): Promise<Probe> {
     return { kind: "completed", evidence: PROVEN };
   }
   if (judgeReset(before, now) === "untouched") return { kind: "not_begun" };
-  const end = await unclear(tools, "k3s was ended in the middle of the reset");
-  return { kind: "unclear", message: end.message };
+  return { kind: "unclear", message: await leftAs(tools) };
 }
 
-/** The failure of a reset, with the state of the node. Puts back what k3s may have overwritten. */
-async function unclear(tools: Tools, why: string): Promise<StepEnd & { kind: "failed" }> {
+/** The failure of a reset, with the state that it left the node in. */
+async function unclear(tools: Tools, why: string): Promise<StepEnd> {
+  return { kind: "failed", code: "reset_failed", message: `${why}; ${await leftAs(tools)}` };
+}
+
+/** Puts back what k3s may have overwritten, and tells the state of the node. */
+async function leftAs(tools: Tools): Promise<string> {
   const { ports } = tools;
-  const { before } = stopped(tools.handed);
-  const now = await readDatabase(ports.disk);
   const back = await putBackServerToken(ports);
   const token = !back.ok
     ? `; k3s's token cannot be put back: ${back.error}`
     : back.value
-    ? "; k3s had overwritten its token with the one it was given: that was put back"
+    ? "; k3s had overwritten its token with the one it was given, which was put back"
     : "";
   await removeSnapshotFiles(tools);
-  return {
-    kind: "failed",
-    code: "reset_failed",
-    message: `the reset failed: ${why}${token}; ${stateOfNode(before, now)}`,
-  };
+  return stateOfNode(stopped(tools.handed).before, await readDatabase(ports.disk)) + token;
 }
 
 /** k3s syncs its database, but not the names and certificates beside it. */

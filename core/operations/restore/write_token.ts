@@ -31,7 +31,9 @@ export async function writeToken(ports: Ports, token: Secret): Promise<Result<vo
 export function withToken(text: string, token: Secret): Secret | null {
   const document = parseDocument(text, { version: "1.1", logLevel: "silent" });
   if (document.errors.length > 0) return null;
-  if (document.contents !== null && !isMap(document.contents)) return null;
+  const { contents } = document;
+  if (contents === null) return new Secret(`token: ${JSON.stringify(token.reveal())}\n`);
+  if (!isMap(contents)) return null;
   const value = new Scalar(token.reveal());
   value.type = Scalar.QUOTE_DOUBLE;
   for (const key of ["t", "token-file"]) document.delete(key);

@@ -313,7 +313,7 @@ Deno.test("cluster.restore: a wrong token that nothing could tell is put back", 
   const result = await restored(machine, { token: machine.seal("a-wrong-token") });
   assert.match(
     String(result.message),
-    /had overwritten its token with the one it was given: that was put back/,
+    /had overwritten its token with the one it was given, which was put back/,
   );
   assert.equal(machine.disk.text(K3S_TOKEN_FILE), before);
   assert.match(machine.disk.text(K3S_CONFIG_FILE) ?? "", new RegExp(TOKEN));
