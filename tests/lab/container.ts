@@ -8,7 +8,7 @@ import type { Machine } from "./container/machine.ts";
 import { createMachine } from "./container/machine.ts";
 import type { ContainerNetwork } from "./container/network.ts";
 import { createNetwork } from "./container/network.ts";
-import { mountOverlay, removeOverlay } from "./container/overlay.ts";
+import { mountDisk, mountOverlay, removeOverlay } from "./container/overlay.ts";
 import type { LabProcess, LabProcessOptions } from "./lab_process.ts";
 import { startLabProcess } from "./lab_process.ts";
 
@@ -20,6 +20,8 @@ export interface ContainerOptions {
   readonly baseRoot: string;
   /** Host files and folders seen inside. */
   readonly bind?: readonly { host: string; guest: string; readOnly?: boolean }[];
+  /** Folders inside that are disks of their own, of a size that a test can fill; in memory. */
+  readonly disks?: readonly { readonly guest: string; readonly mebibytes: number }[];
   /** `own` (the default): a namespace with loopback and a default route. `host`: the host's. */
   readonly network?: "host" | "own";
   /** Lays out files in the root before the first boot, so that units in it start with it. */
@@ -71,6 +73,10 @@ export async function startContainer(options: ContainerOptions): Promise<Contain
     const overlay = await mountOverlay(options.baseRoot, name);
     cleanups.push(async () => await removeOverlay(overlay.directory));
     await noteOwner(overlay.directory, name);
+    const disks = [];
+    for (const { guest, mebibytes } of options.disks ?? []) {
+      disks.push({ host: await mountDisk(overlay.directory, mebibytes), guest });
+    }
     await options.prepare?.(overlay.root);
     const network = options.network === "host" ? undefined : await createNetwork(name);
     if (network !== undefined) cleanups.push(network.remove);
@@ -82,7 +88,7 @@ export async function startContainer(options: ContainerOptions): Promise<Contain
       name,
       root: overlay.root,
       procsFiles,
-      binds: options.bind ?? [],
+      binds: [...options.bind ?? [], ...disks],
       networkPath: network?.path,
       consoleLog,
     });

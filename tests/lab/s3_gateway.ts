@@ -19,8 +19,12 @@ export interface S3Gateway {
   readonly stranger: { readonly accessKey: string; readonly secretKey: string };
   /** Keys of the objects in the bucket, sorted. */
   objects(): Promise<string[]>;
+  /** The bytes of an object; undefined where it is not there. */
+  read(key: string): Promise<Uint8Array | undefined>;
   /** Stores an object as a client would. */
   put(key: string, bytes: Uint8Array): Promise<void>;
+  /** Lays an object into its folder, for a server in a network that the test is not in. */
+  plant(key: string, bytes: Uint8Array): Promise<void>;
   /** Lays an object of so many zeros into its folder, for sizes that nobody wants to send. */
   plantZeros(key: string, size: number): Promise<void>;
   remove(key: string): Promise<void>;
@@ -94,7 +98,9 @@ export async function startS3Gateway(
     bucket: BUCKET,
     authority: authority.cert,
     objects: async () => (await filesBelow(bucket, "")).toSorted(),
+    read: (key) => Deno.readFile(join(bucket, key)).catch(() => undefined),
     put: (key, bytes) => send("PUT", key, bytes),
+    plant: (key, bytes) => Deno.writeFile(join(bucket, key), bytes),
     plantZeros: async (key, size) => {
       await Deno.writeFile(join(bucket, key), new Uint8Array());
       await Deno.truncate(join(bucket, key), size);

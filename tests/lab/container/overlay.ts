@@ -20,10 +20,19 @@ export async function mountOverlay(baseRoot: string, name: string): Promise<Over
   return { root, directory };
 }
 
-/** Unmounts what {@link mountOverlay} mounted in `directory` and removes the folder. */
+/** Makes a disk of so many MiB in a container's folder and gives its path. It survives reboots. */
+export async function mountDisk(directory: string, mebibytes: number): Promise<string> {
+  const disk = await Deno.makeTempDir({ dir: directory, prefix: "disk-" });
+  await mustRun("mount", ["-t", "tmpfs", "tmpfs", "-o", `mode=0755,size=${mebibytes}m`, disk]);
+  return disk;
+}
+
+/** Unmounts what was mounted in the container's folder and removes it. */
 export async function removeOverlay(directory: string): Promise<void> {
-  const root = join(directory, "root");
-  const mounted = (await runCommand("mountpoint", ["-q", root])).code === 0;
-  if (mounted) await mustRun("umount", [root]);
+  for await (const { name } of Deno.readDir(directory)) {
+    const path = join(directory, name);
+    const mounted = (await runCommand("mountpoint", ["-q", path])).code === 0;
+    if (mounted) await mustRun("umount", [path]);
+  }
   await Deno.remove(directory, { recursive: true });
 }

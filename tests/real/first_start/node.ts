@@ -2,7 +2,7 @@ import { buildAgentProgram } from "../../lab/agent_program.ts";
 import type { AgentUnit } from "../../lab/agent_unit.ts";
 import { installAgent } from "../../lab/agent_unit.ts";
 import { makeBaseRoot } from "../../lab/base_root.ts";
-import type { Container } from "../../lab/container.ts";
+import type { Container, ContainerOptions } from "../../lab/container.ts";
 import { startContainer } from "../../lab/container.ts";
 import { installK3sUnit, k3sBind } from "../../lab/k3s_unit.ts";
 import type { PortalBeside } from "../../lab/portal_beside.ts";
@@ -24,11 +24,12 @@ export interface Node {
 }
 
 /** Lays out everything; nothing of the agent or k3s runs yet. */
-export async function layOutNode(): Promise<Node> {
+export async function layOutNode(options: Pick<ContainerOptions, "disks"> = {}): Promise<Node> {
   const program = await buildAgentProgram();
   const container = await startContainer({
     baseRoot: await makeBaseRoot(),
     bind: [await k3sBind()],
+    ...options,
   });
   try {
     const s3 = await startS3Gateway(container.runInNetwork, 9000);

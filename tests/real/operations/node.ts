@@ -1,0 +1,51 @@
+import { waitForApi } from "../../lab/k3s_unit.ts";
+import { waitUntil } from "../../lab/wait_until.ts";
+import { layOutNode, type Node } from "../first_start/node.ts";
+
+/** Room for k3s's data, MiB: some databases that were moved aside, and what the agent leaves free. */
+const DISK_MEBIBYTES = 4_096;
+/** k3s's data has a disk of its own, which a test can fill. */
+const K3S_DISK = "/var/lib/rancher";
+
+/** Cycles of a second, and no pause before a start after a kill: every test waits for both. */
+const FASTER = `[Service]
+ExecStart=
+ExecStart=/var/lib/pbx-agent/bin/pbx-agent run --cycle 1
+RestartSec=1
+`;
+
+/** A node whose first start is done: enrolled, k3s up, its Secrets in the API, nothing pending. */
+export async function startNode(): Promise<Node> {
+  const node = await layOutNode({ disks: [{ guest: K3S_DISK, mebibytes: DISK_MEBIBYTES }] });
+  try {
+    const { container, agent } = node;
+    await container.writeFile("/etc/systemd/system/pbx-agent.service.d/10-lab.conf", FASTER);
+    await container.run(["systemctl", "daemon-reload"]);
+    await agent.start();
+    await waitUntil("the first start to be done", async () => {
+      const state = JSON.parse(await container.readFile("/var/lib/pbx-agent/state.json"));
+      return state.first_start === "done" && state.desired !== null ? true : undefined;
+    }, { timeoutMs: 240_000, everyMs: 500 });
+    await waitForApi(container);
+    return node;
+  } catch (error) {
+    const journal = await node.agent.journal().catch(String);
+    await node.stop();
+    throw new Error(`${String(error)}\n${journal.split("\n").slice(-20).join("\n")}`);
+  }
+}
+
+const FILLER = `${K3S_DISK}/filler`;
+
+/** Fills k3s's disk but for so many MiB. */
+export async function fillDisk({ container }: Node, leaveMebibytes: number): Promise<void> {
+  const free = await container.run(["stat", "--file-system", "--format=%a %S", K3S_DISK]);
+  const [blocks = 0, size = 0] = free.split(" ").map(Number);
+  const bytes = blocks * size - leaveMebibytes * 1024 ** 2;
+  await container.run(["fallocate", `--length=${bytes}`, FILLER]);
+}
+
+/** Gives the room back. */
+export async function freeDisk({ container }: Node): Promise<void> {
+  await container.run(["rm", FILLER]);
+}
