@@ -17,11 +17,14 @@ const RECEIPT = `${RESTORE_DIRECTORY}/reset.json`;
 function restoring(
   stage: Stage,
   assertEnd: CutCase<RestoreMachine>["assertEnd"],
-  from: "s3" | "local" = "s3",
 ): CutCase<RestoreMachine> {
   return {
     setUp: () => createRestoreMachine(),
-    offer: () => ({ id: "op_cut", kind: "cluster.restore", params: { snapshot: SNAPSHOT, from } }),
+    offer: () => ({
+      id: "op_cut",
+      kind: "cluster.restore",
+      params: { snapshot: SNAPSHOT, from: "s3" },
+    }),
     halves: {
       "k3s.resetCluster": (machine, { args }) => {
         applyReset(machine, args[0] as Parameters<typeof applyReset>[1], stage);
@@ -60,26 +63,24 @@ function assertSafe(machine: RestoreMachine, { result, calls }: Outcome): void {
   assert.equal(begun, 1);
 }
 
-for (const from of ["s3", "local"] as const) {
-  Deno.test(`cluster.restore from ${from}: killed anywhere, it ends right or says where it stands`, async () => {
-    const whole = await runCut(restoring("words said", assertSafe, from), null);
-    const named = ({ name, args }: Outcome["calls"][number]) => `${name} ${args[0]}`;
-    const reset = whole.calls.findIndex(({ name }) => name === "k3s.resetCluster") + 1;
-    const proven = whole.calls.findIndex((call) => named(call) === `disk.rename ${RECEIPT}.tmp`) +
-      1;
-    assert.ok(reset > 50 && proven > reset);
-    let failed = 0;
-    const cuts = await cutMatrix(restoring("words said", (machine, outcome) => {
-      assertSafe(machine, outcome);
-      if (outcome.result.state === "succeeded") return;
-      failed += 1;
-      const call = outcome.cut?.call ?? 0;
-      assert.ok(call >= reset && call <= proven, "only the reset itself must not run twice");
-    }, from));
-    assert.ok(cuts > 300, String(cuts));
-    assert.ok(failed > 0, "a reset whose end nobody saw is not taken for a success");
-  });
-}
+Deno.test("cluster.restore: killed anywhere, it ends right or says where it stands", async () => {
+  const whole = await runCut(restoring("words said", assertSafe), null);
+  const named = ({ name, args }: Outcome["calls"][number]) => `${name} ${args[0]}`;
+  const reset = whole.calls.findIndex(({ name }) => name === "k3s.resetCluster") + 1;
+  const proven = whole.calls.findIndex((call) => named(call) === `disk.rename ${RECEIPT}.tmp`) +
+    1;
+  assert.ok(reset > 50 && proven > reset);
+  let failed = 0;
+  const cuts = await cutMatrix(restoring("words said", (machine, outcome) => {
+    assertSafe(machine, outcome);
+    if (outcome.result.state === "succeeded") return;
+    failed += 1;
+    const call = outcome.cut?.call ?? 0;
+    assert.ok(call >= reset && call <= proven, "only the reset itself must not run twice");
+  }));
+  assert.ok(cuts > 300, String(cuts));
+  assert.ok(failed > 0, "a reset whose end nobody saw is not taken for a success");
+});
 
 for (const stage of STAGES) {
   Deno.test(`cluster.restore: killed in the reset, with ${stage}`, async () => {

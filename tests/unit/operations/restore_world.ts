@@ -211,7 +211,7 @@ function comeUp(machine: RestoreMachine): void {
   dropFolder(disk, `${DB}/reset-flag`);
   lease(machine, NODE);
   const renew = async () => {
-    for (let times = 0; times < 60; times++) {
+    for (let times = 0; times < 20; times++) {
       await clock.sleep(10_000);
       lease(machine, "alive-1");
     }
