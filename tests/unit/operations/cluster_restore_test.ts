@@ -1,8 +1,6 @@
 import assert from "node:assert/strict";
 import { snapshotBytes, zipBytes } from "../../../adapters/fake/snapshot_bytes.ts";
-import type { JsonObject } from "../../../core/json.ts";
 import { operationLogPath } from "../../../core/operations/operation_log.ts";
-import type { OperationResult } from "../../../core/protocol/operation.ts";
 import {
   K3S_CONFIG_FILE,
   K3S_HOLD_DROP_IN,
@@ -12,66 +10,17 @@ import {
   STATE_FILE,
 } from "../../../core/state/paths.ts";
 import { runCut } from "./cut_matrix.ts";
-import { BUCKET, CLUSTER } from "./machine.ts";
+import { CLUSTER } from "./machine.ts";
 import {
   createRestoreMachine,
   LOCAL_SNAPSHOT,
   type Resetting,
-  type RestoreMachine,
   SNAPSHOT,
   TOKEN,
   UID,
 } from "./restore_world.ts";
 
-const ID = "op_restore_1";
-
-async function restored(
-  machine: RestoreMachine,
-  params: JsonObject = {},
-): Promise<OperationResult> {
-  const { result } = await runCut({
-    setUp: () => machine,
-    offer: () => ({
-      id: ID,
-      kind: "cluster.restore",
-      params: { snapshot: SNAPSHOT, from: "s3", ...params },
-    }),
-    mayEnd: ["succeeded", "failed", "refused"],
-    assertEnd: () => {},
-  }, null);
-  return result;
-}
-
-/** Nothing that matters was touched: k3s runs, nothing holds it, the old data is in its place. */
-function assertUntouched(machine: RestoreMachine): void {
-  assert.equal(machine.systemd.units.get("k3s.service")?.state, "active");
-  assert.deepEqual(machine.systemd.calls.filter((call) => call.startsWith("stop")), []);
-  assert.deepEqual(machine.k3s.runs, []);
-  assertOldDatabase(machine);
-  assert.equal(machine.disk.text(K3S_HOLD_FILE), null);
-  assert.deepEqual(snapshotCopies(machine), []);
-}
-
-function assertOldDatabase({ disk }: RestoreMachine): void {
-  assert.equal(disk.text("/var/lib/rancher/k3s/server/db/etcd/member/wal/0.wal"), "old");
-}
-
-/** k3s stays down, whoever tries to start it. */
-async function assertHeld(machine: RestoreMachine): Promise<void> {
-  assert.equal(machine.systemd.units.get("k3s.service")?.state, "inactive");
-  assert.ok(machine.disk.text(K3S_HOLD_FILE) !== null);
-  const dropIn = `ConditionPathExists=!${K3S_HOLD_FILE}`;
-  assert.ok(machine.disk.text(K3S_HOLD_DROP_IN)?.includes(dropIn));
-  const stat = await machine.disk.stat(K3S_HOLD_DROP_IN);
-  assert.equal(stat.ok && stat.value?.mode, 0o644);
-  assert.deepEqual(snapshotCopies(machine), []);
-}
-
-function snapshotCopies({ disk }: RestoreMachine): readonly string[] {
-  return disk.paths().filter((path) =>
-    path.startsWith(RESTORE_DIRECTORY) && /received|snapshot$|given-token/.test(path)
-  );
-}
+import { assertHeld, ID, restored, snapshotCopies } from "./restored.ts";
 
 for (const from of ["local", "s3"] as const) {
   for (const zip of [false, true]) {
@@ -145,119 +94,6 @@ Deno.test("cluster.restore: another bucket, token and cluster, all given", async
   assert.match(again.disk.text(K3S_TOKEN_FILE) ?? "", /the-other-token/);
   assert.equal(JSON.parse(again.disk.text(STATE_FILE) ?? "").kube_system_uid, UID);
   assert.ok(!(again.disk.text(operationLogPath(ID)) ?? "").includes("the-other-token"));
-});
-
-/** What is wrong before anything is stopped, and the words for it. */
-const FINDINGS: readonly (readonly [string, (m: RestoreMachine) => void, RegExp, JsonObject?])[] = [
-  ["no such snapshot on the node", () => {}, /has no snapshot nothing-1; it has pbx-op_1/, {
-    from: "local",
-    snapshot: "nothing-1",
-  }],
-  ["no such object in the bucket", () => {}, /has no object demo\/nothing-1/, {
-    snapshot: "nothing-1",
-  }],
-  ["an empty object", (m) => m.s3.put(`${CLUSTER}/${SNAPSHOT}`, new Uint8Array()), /is empty/],
-  [
-    "a truncated one",
-    (m) => m.s3.put(`${CLUSTER}/${SNAPSHOT}`, snapshotBytes().slice(0, 5_000)),
-    /no whole snapshot: it ends too early/,
-  ],
-  [
-    "a flipped bit",
-    (m) => {
-      const bytes = snapshotBytes({ tokens: [TOKEN], texts: [UID] });
-      bytes[9_000] = 1;
-      m.disk.put(LOCAL_SNAPSHOT, bytes);
-    },
-    /no whole snapshot: its content is damaged/,
-    { from: "local" },
-  ],
-  ["a zip of two", (m) => {
-    const bytes = snapshotBytes();
-    m.s3.put(`${CLUSTER}/${SNAPSHOT}`, zipBytes([{ name: "a", bytes }, { name: "b", bytes }]));
-  }, /holds 2 files/],
-  [
-    "another token",
-    (m) => m.s3.put(`${CLUSTER}/${SNAPSHOT}`, snapshotBytes({ tokens: ["other"], texts: [UID] })),
-    /this node's token \(hash [0-9a-f]{12}\) is not the snapshot's/,
-  ],
-  [
-    "another cluster",
-    (m) => m.s3.put(`${CLUSTER}/${SNAPSHOT}`, snapshotBytes({ tokens: [TOKEN] })),
-    /of another cluster/,
-  ],
-  [
-    "a newer k3s",
-    (m) =>
-      m.s3.put(
-        `${CLUSTER}/${SNAPSHOT}`,
-        snapshotBytes({ tokens: [TOKEN], texts: [UID], k3sVersion: "v1.36.4+k3s1" }),
-      ),
-    /v1\.36\.3\+k3s1 is older than the snapshot's v1\.36\.4\+k3s1/,
-  ],
-  [
-    "a server to join",
-    (m) =>
-      m.disk.put("/etc/rancher/k3s/config.yaml.d/90-x.yaml", "server: https://10.0.0.1:6443\n"),
-    /90-x\.yaml has the server/,
-  ],
-  [
-    "a configuration that is none",
-    (m) => m.disk.put(K3S_CONFIG_FILE, "a: [\n"),
-    /is no YAML mapping/,
-  ],
-  [
-    "a snapshot under way",
-    (m) => m.disk.put("/proc/77/cmdline", "/usr/local/bin/k3s etcd-snapshot   "),
-    /takes or changes a snapshot at the moment \(process 77\)/,
-  ],
-  ["no k3s", (m) => m.k3s.install(null), /k3s does not run/],
-  ["no room", (m) => m.disk.setCapacity(300 * 1024 ** 2), /no room on the disk for/],
-  [
-    "the bucket gone",
-    (m) => void (m.s3.faults.unreachable = "refused"),
-    /cannot be asked for .*connection refused/,
-  ],
-  [
-    "keys that may not read",
-    (m) => void (m.s3.faults.denied = ["read"]),
-    /cannot be asked for .*AccessDenied/,
-  ],
-];
-
-for (const [what, change, words, params] of FINDINGS) {
-  Deno.test(`cluster.restore: ${what}: refused before anything is stopped`, async () => {
-    const machine = createRestoreMachine();
-    if (what === "no room") {
-      // Room for the agent's own files, not for the reserve.
-      machine.disk.put("/var/filler", new Uint8Array(50 * 1024 ** 2));
-    }
-    change(machine);
-    const result = await restored(machine, params);
-    assert.deepEqual([result.state, result.step, result.code], [
-      "failed",
-      "stop_k3s",
-      "checks_failed",
-    ]);
-    assert.match(String(result.message), /^nothing was stopped or changed/);
-    assert.match(String(result.message), words);
-    assertUntouched(machine);
-  });
-}
-
-Deno.test("cluster.restore: all that is wrong is told at once", async () => {
-  const machine = createRestoreMachine({
-    tokens: ["other"],
-    texts: [],
-    k3sVersion: "v1.99.0+k3s1",
-  });
-  machine.disk.put("/etc/rancher/k3s/config.yaml.d/90-x.yaml", "server: https://10.0.0.1:6443\n");
-  const { message } = await restored(machine);
-  assert.match(
-    String(message),
-    /4 things are against it: \(1\) .*server.*\(2\) .*token.*\(3\) .*older.*\(4\) .*another cluster/,
-  );
-  assertUntouched(machine);
 });
 
 /** A reset that fails, and what the operator has to read. */
@@ -385,32 +221,4 @@ Deno.test("cluster.restore: an API that never comes up is said, with what to loo
   assert.deepEqual([result.step, result.code], ["wait_api", "timeout"]);
   assert.match(String(result.message), /the database was restored.*journalctl -u k3s\.service/);
   assert.equal(machine.disk.text(K3S_HOLD_FILE), null);
-});
-
-Deno.test("cluster.restore: parameters that are missing or contradict are refused by name", async () => {
-  const machine = createRestoreMachine();
-  const sealed = machine.seal("x");
-  const bucket = { endpoint: BUCKET.endpoint, bucket: "b", region: "r", folder: "f" };
-  const cases: readonly (readonly [JsonObject, RegExp])[] = [
-    [{ snapshot: "../../etc/shadow" }, /params\.snapshot/],
-    [{ snapshot: "a/b" }, /params\.snapshot/],
-    [{ from: "elsewhere" }, /params\.from/],
-    [{ ...bucket, access_key: sealed }, /params\.secret_key: is missing/],
-    [{ secret_key: sealed }, /params\.endpoint: is missing/],
-    [
-      { ...bucket, access_key: sealed, secret_key: sealed, from: "local" },
-      /params\.endpoint: goes with/,
-    ],
-    [{ token: "in-clear" }, /params\.token/],
-    [{ bogus: 1 }, /bogus/],
-  ];
-  for (const [params, words] of cases) {
-    const result = await restored(createRestoreMachine(), params);
-    assert.deepEqual(
-      [result.state, result.code],
-      ["refused", "invalid_params"],
-      JSON.stringify(params),
-    );
-    assert.match(String(result.message), words);
-  }
 });
