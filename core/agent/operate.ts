@@ -1,5 +1,6 @@
 import { type EngineContext, failOperation, runOperation } from "../operations/engine.ts";
 import type { NodeFacts } from "../operations/node_facts.ts";
+import { pruneOperationLogs } from "../operations/operation_log.ts";
 import { withJournal } from "../operations/outbox.ts";
 import { definitionOf } from "../operations/registry.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
@@ -34,6 +35,10 @@ export async function operate(
     },
   };
   const { id, kind } = engine.journal();
+  await pruneOperationLogs(
+    ports.disk,
+    (known) => known === id || Object.hasOwn(store.state.finished, known),
+  );
   const definition = find(kind);
   const end = definition === null
     ? await failOperation(engine, "unknown_kind", `this version of the agent has no ${kind}`)

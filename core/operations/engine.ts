@@ -105,7 +105,7 @@ async function runSteps(
     for (const secret of secrets.values()) redactor.know(secret);
     if (context.stop.aborted && end.kind !== "done") return "aborted";
     if (end.kind === "failed") {
-      await log.write(context.timestamp(), `${name} failed: ${end.message}`);
+      await log.end(context.timestamp(), `${name} failed: ${end.message}`);
       const logTail = await log.tail(LOG_TAIL_LINES);
       const failure = {
         message: redactor.redact(end.message),

@@ -8,6 +8,8 @@ import type { Redactor } from "./redact.ts";
 export interface OperationLog {
   /** Appends a line, or several; `at`: RFC 3339. */
   write(at: string, text: string): Promise<void>;
+  /** Appends the operation's last words, to a full log too. */
+  end(at: string, text: string): Promise<void>;
   /** The last lines, oldest first. */
   tail(lines: number): Promise<string[]>;
 }
@@ -36,6 +38,7 @@ export async function openOperationLog(
   await disk.makeDirectory(OPERATIONS_DIRECTORY, PRIVATE_DIRECTORY);
   const stat = await disk.stat(path);
   let size = stat.ok ? stat.value?.size ?? 0 : 0;
+  let full = size >= MAX_BYTES;
 
   async function append(text: string): Promise<void> {
     const bytes = new TextEncoder().encode(text);
@@ -45,13 +48,15 @@ export async function openOperationLog(
 
   return {
     async write(at, text) {
-      if (size >= MAX_BYTES) return;
-      const lines = redactor.redact(text).split("\n").map((line) =>
-        line.trimEnd().slice(0, MAX_LINE)
-      );
-      const whole = lines.map((line) => `${at} ${line}\n`).join("");
-      await append(size + whole.length > MAX_BYTES ? `${at} (the log is full)\n` : whole);
-      if (size + whole.length > MAX_BYTES) size = MAX_BYTES;
+      for (const block of blocksOf(redactor.redact(text), at)) {
+        if (full) return;
+        full = size + new TextEncoder().encode(block).length > MAX_BYTES;
+        await append(full ? `${at} (the log is full)\n` : block);
+      }
+    },
+    async end(at, text) {
+      const [last = ""] = blocksOf(redactor.redact(text), at);
+      await append(last);
     },
     async tail(lines) {
       const read = await disk.read(path, 2 * MAX_BYTES);
@@ -59,4 +64,34 @@ export async function openOperationLog(
       return new TextDecoder().decode(read.value).trimEnd().split("\n").slice(-lines);
     },
   };
+}
+
+/** Characters that would move a terminal's cursor or worse; a tab may stay. */
+// deno-lint-ignore no-control-regex -- they are what is looked for
+const CONTROL = /\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
+
+/** Whole lines that are appended at once, so that a long text does not fail as a whole. */
+const BLOCK_LINES = 100;
+
+function blocksOf(text: string, at: string): string[] {
+  const lines = text.split(/\r?\n/).map((line) =>
+    `${at} ${line.replace(CONTROL, "").trimEnd().slice(0, MAX_LINE)}\n`
+  );
+  const blocks: string[] = [];
+  for (let first = 0; first < lines.length; first += BLOCK_LINES) {
+    blocks.push(lines.slice(first, first + BLOCK_LINES).join(""));
+  }
+  return blocks;
+}
+
+/** Removes the logs of operations that are not known any more: they are kept as long as their results. */
+export async function pruneOperationLogs(
+  disk: Disk,
+  isKnown: (id: string) => boolean,
+): Promise<void> {
+  const names = await disk.list(OPERATIONS_DIRECTORY);
+  if (!names.ok || names.value === null) return;
+  for (const name of names.value) {
+    if (!isKnown(name.replace(/\.log$/, ""))) await disk.remove(`${OPERATIONS_DIRECTORY}/${name}`);
+  }
 }
