@@ -1,4 +1,11 @@
+import {
+  FAKE_K3S_NODE_NAME,
+  FAKE_K3S_SCRIPT,
+  FAKE_K3S_SNAPSHOT,
+  FIRST_KUBE_SYSTEM_UID,
+} from "./k3s_script.ts";
 import { type FakeK8sServer, startFakeK8sServer } from "./k8s_server.ts";
+import { snapshotBytes } from "./snapshot_bytes.ts";
 
 /** A machine of files and stand-in programs below a folder, for `--root`: systemd, k3s and its API. */
 export interface FakeNode {
@@ -33,7 +40,7 @@ const LOOK_MS = 50;
  */
 export async function startFakeNode(options: FakeNodeOptions): Promise<FakeNode> {
   const { root, nodeName, apiAfterMs = 300 } = options;
-  await layOut(root, options.configYaml);
+  await layOut(root, options);
   let server: FakeK8sServer | null = null;
   let ended = false;
 
@@ -90,8 +97,8 @@ export async function startFakeNode(options: FakeNodeOptions): Promise<FakeNode>
 
 const BOOT_ID = "/proc/sys/kernel/random/boot_id";
 
-async function layOut(root: string, configYaml: string): Promise<void> {
-  const files: Record<string, string> = {
+async function layOut(root: string, { configYaml, nodeName }: FakeNodeOptions): Promise<void> {
+  const files: Record<string, string | Uint8Array> = {
     "/etc/pbx-agent/config.yaml": configYaml,
     "/etc/os-release": 'PRETTY_NAME="A fake node"\nID=fake\n',
     [BOOT_ID]: `${crypto.randomUUID()}\n`,
@@ -99,15 +106,18 @@ async function layOut(root: string, configYaml: string): Promise<void> {
     "/proc/uptime": "1234.56 2345.67\n",
     "/proc/meminfo": "MemTotal:       4000000 kB\nMemAvailable:   3000000 kB\n",
     "/usr/bin/systemctl": SYSTEMCTL,
-    "/usr/local/bin/k3s": K3S,
+    "/usr/local/bin/k3s": FAKE_K3S_SCRIPT,
+    [FAKE_K3S_NODE_NAME]: nodeName,
+    [FAKE_K3S_SNAPSHOT]: snapshotBytes({ texts: [FIRST_KUBE_SYSTEM_UID] }),
     [`${UNITS}/.keep`]: "",
     "/var/lib/rancher/.keep": "",
   };
-  for (const [path, text] of Object.entries(files)) {
+  for (const [path, content] of Object.entries(files)) {
     const target = root + path;
     await Deno.mkdir(target.slice(0, target.lastIndexOf("/")), { recursive: true });
     const mode = /\/bin\//.test(path) ? 0o755 : path.endsWith("config.yaml") ? 0o600 : 0o644;
-    await Deno.writeTextFile(target, text, { mode });
+    const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+    await Deno.writeFile(target, bytes, { mode });
   }
 }
 
@@ -123,24 +133,15 @@ case $verb in
     [ -f "$units/$unit" ] && read -r state < "$units/$unit"
     echo "$state"
     [ "$state" = active ] ;;
-  start | restart) echo active > "$units/$unit" ;;
+  start | restart)
+    held=\${0%/usr/bin/systemctl}/var/lib/pbx-agent/hold-k3s
+    [ "$unit" = k3s.service ] && [ -e "$held" ] || echo active > "$units/$unit" ;;
   stop) echo inactive > "$units/$unit" ;;
   enable) : > "$units/$unit.enabled" ;;
   disable) rm -f "$units/$unit.enabled" ;;
   daemon-reload) ;;
   *)
     echo "systemctl: unknown verb $verb" >&2
-    exit 1 ;;
-esac
-`;
-
-const K3S = `#!/bin/sh
-case $1 in
-  --version)
-    echo "k3s version v1.36.3+k3s1 (866d743e)"
-    echo "go version go1.26.8" ;;
-  *)
-    echo "k3s: a stand-in that only knows --version" >&2
     exit 1 ;;
 esac
 `;
