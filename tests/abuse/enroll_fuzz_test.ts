@@ -10,9 +10,9 @@ import { createWorld } from "./world.ts";
 
 const WHOM = { cluster: "orchard", node: "orchard-1" };
 
-Deno.test("runAgent: 300 spoiled answers to the enrollment, each followed by good ones", async () => {
+Deno.test("runAgent: 150 spoiled answers to the enrollment, each followed by good ones", async () => {
   let taken = 0;
-  await fuzz("agent, enroll", 300, async (dice, index) => {
+  await fuzz("agent, enroll", 150, async (dice, index) => {
     const world = createWorld(SEED + index);
     let bytes = new Uint8Array();
     world.answerWith(({ question }) => {
@@ -48,5 +48,5 @@ Deno.test("runAgent: 300 spoiled answers to the enrollment, each followed by goo
     await assertHarmless(world);
     await world.stop();
   });
-  assert.ok(taken > 10 && taken < 200, `${taken} of 300 were valid all the same`);
+  assert.ok(taken > 5 && taken < 100, `${taken} of 150 were valid all the same`);
 });

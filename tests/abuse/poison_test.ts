@@ -80,7 +80,7 @@ Deno.test("runAgent: signs no more than a few times for a portal that only says 
   await world.stop();
 });
 
-Deno.test("runAgent: offers of 700 operations leave the state small", async () => {
+Deno.test("runAgent: offers of 550 operations leave the state small", async () => {
   const world = await enrolled(SEED);
   let offered = 0;
   world.answerWith(({ question }) =>
@@ -91,7 +91,7 @@ Deno.test("runAgent: offers of 700 operations leave the state small", async () =
       operation: { id: `op-${offered++}-${"x".repeat(50)}`, kind: "k".repeat(5_000), params: {} },
     })
   );
-  await world.until(() => offered >= 700, 700 * 40_000);
+  await world.until(() => offered >= 550, 550 * 40_000);
   await assertHarmless(world);
   await world.stop();
 });
