@@ -16,8 +16,24 @@ export function operationList(operations: readonly OperationView[]): string {
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0))
   );
   return [head, ...rows].map((row) =>
-    `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()}\n`
+    `${
+      harmless(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd())
+    }\n`
   ).join("");
+}
+
+/** Without what would steer a terminal: a kind and a message come from elsewhere. */
+function harmless(text: string): string {
+  // deno-lint-ignore no-control-regex -- they are what is looked for
+  return text.replace(/[\x00-\x08\x0a-\x1f\x7f-\x9f]/g, "?");
+}
+
+/** Longer values are told by their length: `--json` has them whole. */
+const MAX_VALUE = 200;
+
+function shownValue(value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return text.length > MAX_VALUE ? `(${text.length} characters: see --json)` : text;
 }
 
 /** One operation for people: its steps with times and evidence, its result, its log. */
@@ -26,24 +42,25 @@ export function operationDetail(one: OperationView, log: readonly string[]): str
     `${one.id}: ${one.kind}, ${one.state}${one.reported ? "" : ", not reported yet"}`,
     `begun ${one.begun_at}${one.ended_at === null ? "" : `, ended ${one.ended_at}`}`,
   ];
-  if (one.result?.message !== undefined) lines.push(one.result.message);
+  if (one.result?.message !== undefined) lines.push(...one.result.message.split("\n"));
   lines.push("", "steps");
   if (one.steps.length === 0) lines.push("  none was begun");
-  for (const { name, started_at, ended_at, state, evidence } of one.steps) {
-    const times = `${started_at.slice(11, 19)} to ${ended_at?.slice(11, 19) ?? "now"}`;
-    // A step that was cut short and begun anew stands here twice, the first time without an end.
-    lines.push(`  ${name.padEnd(20)} ${times.padEnd(20)} ${state}`);
+  for (const [index, step] of one.steps.entries()) {
+    const { name, started_at, ended_at, state, evidence } = step;
+    // Cut short with its process, it stands here again where it was begun anew.
+    const isCut = ended_at === null && index < one.steps.length - 1;
+    const end = isCut ? "cut short" : `to ${ended_at?.slice(11, 19) ?? "now"}`;
+    const what = isCut ? "begun anew below" : state;
+    lines.push(`  ${name.padEnd(20)} ${`${started_at.slice(11, 19)} ${end}`.padEnd(20)} ${what}`);
     if (evidence !== undefined) lines.push(`  ${"".padEnd(20)} ${evidence}`);
   }
   if (one.result?.output !== undefined) {
     lines.push("", "output");
     for (const [name, value] of Object.entries(one.result.output)) {
-      lines.push(
-        `  ${name.padEnd(20)} ${typeof value === "string" ? value : JSON.stringify(value)}`,
-      );
+      lines.push(`  ${name.padEnd(20)} ${shownValue(value)}`);
     }
   }
   lines.push("", "log");
   lines.push(...(log.length === 0 ? ["  none"] : log.map((line) => `  ${line}`)));
-  return `${lines.join("\n")}\n`;
+  return `${lines.map(harmless).join("\n")}\n`;
 }
