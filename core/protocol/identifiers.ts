@@ -30,8 +30,11 @@ export const ServerId = z.string().regex(/^[0-9]{1,20}$/, "is no server ID (deci
 /** Lower-case hex SHA-256. */
 export const Sha256Hex = z.string().regex(/^[0-9a-f]{64}$/, "is no lower-case hex SHA-256");
 
-/** An RFC 3339 time with a zone. */
-export const Rfc3339 = z.iso.datetime({ offset: true });
+/** An RFC 3339 time: with a zone, and with its seconds, which the schema library would let go. */
+export const Rfc3339 = z.iso.datetime({ offset: true }).regex(
+  /^[^T]*T[0-9]{2}:[0-9]{2}:[0-9]{2}/,
+  "is no RFC 3339 time",
+);
 
 /** Whether `text` may name an operation, and with it a log file (protocol §5). */
 export function isOperationId(text: string): boolean {
