@@ -13,8 +13,8 @@ import {
 /** A file whose bytes can be read anywhere. What it throws goes through. */
 export interface ByteSource {
   readonly size: number;
-  /** Up to `length` bytes at `position`; fewer at the end of the file. */
-  read(position: number, length: number): Promise<Uint8Array>;
+  /** Up to `length` bytes at `position`, fewer at the end of the file; in `into` where it is given. */
+  read(position: number, length: number, into?: Uint8Array): Promise<Uint8Array>;
 }
 
 /** Thrown where the caller's signal ends a look. */
@@ -39,7 +39,8 @@ export async function inspectSnapshot(
   if (!zipped) {
     if (sink !== undefined) return { whole: false, why: "it is no zip file" };
     const scan = scanSnapshot(look.texts);
-    for await (const bytes of ranged(source, 0, size, look)) scan.feed(bytes);
+    const into = new Uint8Array(CHUNK);
+    for await (const bytes of ranged(source, 0, size, look, into)) scan.feed(bytes);
     return scan.end();
   }
   const tail = await source.read(Math.max(0, size - ZIP_TAIL_BYTES), ZIP_TAIL_BYTES);
@@ -87,16 +88,18 @@ async function inspectContent(
   return { whole: true, facts: { ...end.facts, kind: "zip", size: source.size } };
 }
 
+/** @param into memory for every piece, where each is done with before the next one is asked for */
 async function* ranged(
   source: ByteSource,
   from: number,
   length: number,
   { signal, onProgress }: Pick<SnapshotLook, "signal" | "onProgress">,
+  into?: Uint8Array,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let done = 0;
   while (done < length) {
     if (signal?.aborted === true) throw new Stopped();
-    const bytes = await source.read(from + done, Math.min(CHUNK, length - done));
+    const bytes = await source.read(from + done, Math.min(CHUNK, length - done), into);
     if (bytes.length === 0) return;
     done += bytes.length;
     yield bytes as Uint8Array<ArrayBuffer>;

@@ -10,6 +10,8 @@ const BOLT_MAGIC = 0xed0cdaed;
 const BOLT_VERSION = 2;
 /** Longest text that is looked for, and so what two pieces must overlap by. */
 const OVERLAP = 512;
+/** Searched at a time, bytes: strings of this length are freed at once, larger ones pile up. */
+const PIECE = 16 * 1024;
 
 /** The key under which k3s keeps its certificates, encrypted with the token of that hash. */
 const BOOTSTRAP_KEY = /\/bootstrap\/([0-9a-f]{12})(?![0-9a-f])/g;
@@ -41,9 +43,13 @@ export function scanSnapshot(texts: readonly string[] = []): SnapshotScan {
   let size = 0;
 
   function look(bytes: Uint8Array): void {
+    for (let at = 0; at < bytes.length; at += PIECE) lookAt(bytes.subarray(at, at + PIECE));
+  }
+
+  function lookAt(bytes: Uint8Array): void {
     // Searching a string is much faster than searching bytes; latin1 keeps each byte a character.
-    const text = overlap +
-      Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
+    const piece = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("latin1");
+    const text = overlap + piece;
     if (text.includes("/bootstrap/")) {
       for (const [, token] of text.matchAll(BOOTSTRAP_KEY)) {
         if (token !== undefined) hashes.add(token);

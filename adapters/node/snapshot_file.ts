@@ -123,8 +123,8 @@ async function sourceOf(file: fs.FileHandle): Promise<ByteSource> {
   if (!stat.isFile()) throw new Error("that is no file");
   return {
     size: stat.size,
-    async read(position, length) {
-      const bytes = new Uint8Array(length);
+    async read(position, length, into) {
+      const bytes = into?.subarray(0, length) ?? new Uint8Array(length);
       let read = 0;
       while (read < length) {
         const { bytesRead } = await file.read(bytes, read, length - read, position + read);
