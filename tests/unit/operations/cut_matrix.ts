@@ -115,40 +115,62 @@ function cutsOf<M extends Machine>(calls: readonly PortCall[], one: CutCase<M>):
 }
 
 /** One run to its end, cut at a point or not at all. */
-export async function runCut<M extends Machine>(
+export function runCut<M extends Machine>(
   one: CutCase<M>,
   cut: CutPoint | null,
+): Promise<Outcome> {
+  return runCuts(one, cut === null ? [] : [cut], (cutsThatFell) => {
+    assert.equal(cutsThatFell, cut === null ? 0 : 1, "the cut did not fall");
+  });
+}
+
+/**
+ * Runs to the end through process after process, each cut where the next of `cuts` says (by its own
+ * calls), the last one not at all. A cut that lies behind a process's end does not fall.
+ */
+export async function runCuts<M extends Machine>(
+  one: CutCase<M>,
+  cuts: readonly CutPoint[],
+  judge: (cutsThatFell: number) => void = () => {},
 ): Promise<Outcome> {
   const machine = await one.setUp();
   const offer = one.offer(machine);
   const calls: PortCall[] = [];
-  const first = await runProcess(one, machine, offer, calls, cut);
-  assert.equal(first === null, cut !== null, "the cut did not fall");
-  if (cut?.power === undefined) machine.disk.restart();
-  else {
-    machine.disk.crash(cut.power);
-    machine.reboot();
+  let stored: Journal | null = null;
+  let end: Journal | null = null;
+  let fallen = 0;
+  for (const cut of [...cuts, null]) {
+    end = await runProcess(one, machine, offer, calls, cut);
+    if (end !== null) break;
+    fallen += 1;
+    if (cut?.power === undefined) machine.disk.restart();
+    else {
+      machine.disk.crash(cut.power);
+      machine.reboot();
+    }
+    const now = await journalOn(machine);
+    if (stored !== null && now !== null) assertGrown(stored, now);
+    stored = now ?? stored;
   }
-  const before = cut === null ? null : await journalOn(machine);
-  const end = first ?? await runProcess(one, machine, offer, calls, null);
+  judge(fallen);
   assert.ok(end !== null && end.result !== undefined, "the operation did not end");
 
+  const cut = fallen === 0 ? null : cuts[fallen - 1] ?? null;
   const outcome: Outcome = { result: end.result, events: end.events, journal: end, calls, cut };
-  assertReport(outcome, before);
+  if (stored !== null) assertGrown(stored, end);
+  assert.deepEqual(end.events.map(({ seq }) => seq), end.events.map((_, index) => index + 1));
   const states = one.mayEnd ?? ["succeeded"];
   assert.ok(states.includes(end.result.state), `ended as ${JSON.stringify(end.result)}`);
   await one.assertEnd(machine, outcome);
   return outcome;
 }
 
-/** What holds for every operation: numbers without gaps that never change their content, one result. */
-function assertReport({ events, journal }: Outcome, before: Journal | null): void {
-  assert.deepEqual(events.map(({ seq }) => seq), events.map((_, index) => index + 1), "numbers");
-  const durable = before?.events ?? [];
-  assert.deepEqual(events.slice(0, durable.length), durable, "a stored event changed its content");
-  if (before?.result !== undefined) assert.deepEqual(journal.result, before.result);
-  const open = journal.steps.at(-1);
-  if (open !== undefined) assert.notEqual(open.state, "running");
+/** What holds for every operation: what was stored once never changes, and no step is left open. */
+function assertGrown(before: Journal, after: Journal): void {
+  const events = after.events.slice(0, before.events.length);
+  assert.deepEqual(events, before.events, "a stored event changed its content");
+  if (before.result !== undefined) assert.deepEqual(after.result, before.result);
+  if (after.result !== undefined) assert.notEqual(after.steps.at(-1)?.state, "running");
 }
 
 async function journalOn(machine: Machine): Promise<Journal | null> {
