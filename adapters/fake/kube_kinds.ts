@@ -34,6 +34,9 @@ const BUILT_IN: readonly Kind[] = [
     "roleRef",
     "subjects",
   ]),
+  kind("apps/v1", "Deployment", "deployments", true, ["spec", "status"]),
+  kind("apps/v1", "DaemonSet", "daemonsets", true, ["spec", "status"]),
+  kind("batch/v1", "Job", "jobs", true, ["spec", "status"]),
   kind("coordination.k8s.io/v1", "Lease", "leases", true, ["spec"]),
   kind(CRD_VERSION, "CustomResourceDefinition", "customresourcedefinitions", false, [
     "spec",

@@ -42,12 +42,13 @@ export function k3sDefinitions(): readonly JsonObject[] {
   ];
 }
 
-/** A CustomResourceDefinition, version v1, that takes any field. */
+/** A CustomResourceDefinition of one version that takes any field. */
 export function definition(
   group: string,
   kind: string,
   plural: string,
   scope: "Namespaced" | "Cluster",
+  version = "v1",
 ): JsonObject {
   const schema = { type: "object", "x-kubernetes-preserve-unknown-fields": true };
   return {
@@ -58,7 +59,12 @@ export function definition(
       group,
       scope,
       names: { plural, kind, singular: kind.toLowerCase(), listKind: `${kind}List` },
-      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema: schema } }],
+      versions: [{
+        name: version,
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: schema },
+      }],
     },
     status: { conditions: [{ type: "Established", status: "True" }] },
   } satisfies CustomResourceDefinition;

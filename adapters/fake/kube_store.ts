@@ -55,7 +55,7 @@ export function createKubeStore(now: () => number): KubeStore {
   function apply(place: Place, { config, manager, force }: Omit<Apply, "time">): ApiAnswer {
     const early = refusedEarly(config, place);
     if (early !== null) return early;
-    const { uid, managedFields } = metadataOf(config);
+    const { uid, resourceVersion, managedFields } = metadataOf(config);
     if (managedFields !== undefined) {
       return failure(400, "BadRequest", "metadata.managedFields must be nil");
     }
@@ -64,6 +64,13 @@ export function createKubeStore(now: () => number): KubeStore {
     const existing = objects.get(keyOf(place));
     if (uid !== undefined && uid !== metadataOf(existing?.object)["uid"]) {
       const message = `uid mismatch: the provided object specified uid ${uid}`;
+      return failure(409, "Conflict", message);
+    }
+    const isStale = existing !== undefined && resourceVersion !== undefined &&
+      resourceVersion !== metadataOf(existing.object)["resourceVersion"];
+    if (isStale) {
+      const message = `Operation cannot be fulfilled on ${place.kind.fullName} "${place.name}": ` +
+        "the object has been modified; please apply your changes to the latest version";
       return failure(409, "Conflict", message);
     }
     const homeless = existing === undefined ? missingNamespace(place) : null;
@@ -78,7 +85,9 @@ export function createKubeStore(now: () => number): KubeStore {
     const frozen = existing === undefined ? null : typeChanged(existing, settled, place);
     if (frozen !== null) return frozen;
     const status = existing === undefined ? 201 : 200;
-    return { status, body: shown(save(place, settled)) };
+    const saved = save(place, settled);
+    if (isDeleting(saved) && !hasFinalizers(saved)) forget(place, saved.object);
+    return { status, body: shown(saved) };
   }
 
   function create(place: Place, object: JsonObject, manager: string): ApiAnswer {
@@ -133,12 +142,22 @@ export function createKubeStore(now: () => number): KubeStore {
         const message = `the UID in the precondition (${uid}) does not match the UID in record`;
         return failure(409, "Conflict", message);
       }
-      objects.delete(keyOf(place));
-      revision++;
-      if (definesKinds(place.kind)) removeInstances(found.object);
+      if (hasFinalizers(found)) {
+        if (isDeleting(found)) return { status: 200, body: shown(found) };
+        const metadata = { deletionTimestamp: time() };
+        const going = { ...found, object: merged(found.object, { metadata }) };
+        return { status: 200, body: shown(save(place, going)) };
+      }
+      forget(place, found.object);
       return { status: 200, body: { kind: "Status", apiVersion: "v1", status: "Success" } };
     },
   };
+
+  function forget(place: Place, object: JsonObject): void {
+    objects.delete(keyOf(place));
+    revision++;
+    if (definesKinds(place.kind)) removeInstances(object);
+  }
 
   /** With a definition go all objects of the kinds that it defined. */
   function removeInstances(definition: JsonObject): void {
@@ -149,6 +168,15 @@ export function createKubeStore(now: () => number): KubeStore {
       }
     }
   }
+}
+
+function isDeleting({ object }: Stored): boolean {
+  return metadataOf(object)["deletionTimestamp"] !== undefined;
+}
+
+function hasFinalizers({ object }: Stored): boolean {
+  const { finalizers } = metadataOf(object);
+  return Array.isArray(finalizers) && finalizers.length > 0;
 }
 
 function keyOf({ kind, namespace, name }: Place): string {

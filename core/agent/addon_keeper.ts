@@ -1,143 +1,109 @@
-import type { AllowedObject } from "../cluster/allowed_object.ts";
 import { carryOut } from "../cluster/carry_out.ts";
-import type { AddonPlan } from "../cluster/addon_plan.ts";
-import { planAddons } from "../cluster/plan.ts";
-import { readLive } from "../cluster/read_live.ts";
-import { renderAddon } from "../cluster/render.ts";
-import { templateOf } from "../cluster/requirements.ts";
-import type { AddonSetting, DesiredState } from "../protocol/desired_state.ts";
+import { lookAndPlan } from "../cluster/look_and_plan.ts";
+import { renderAll, type Rendered } from "../cluster/render_all.ts";
 import type { Release } from "../protocol/release.ts";
-import type { SealingKey } from "../protocol/sealing.ts";
-import { openSealed } from "../protocol/sealing.ts";
 import type { AddonReport } from "../protocol/sync.ts";
-import type { K8s } from "../ports/k8s.ts";
-import { fail, ok, type Result } from "../result.ts";
-import type { Secret } from "../secret.ts";
-import type { Binding } from "../state/identity.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
 
 /** Keeps the add-ons as the desired state says, and knows how they are. */
 export interface AddonKeeper {
-  /** Looks, plans and carries out. `stillLeads` is asked before every write. */
-  converge(context: BoundContext, turn: AddonTurn): Promise<void>;
-  /** The state of each add-on as it was last seen. */
+  /** Looks, plans and carries out; false where that did not go through to its end. */
+  converge(context: BoundContext, turn: AddonTurn): Promise<boolean>;
+  /** The state of each add-on of the desired state, as it was last seen. */
   reports(context: BoundContext): readonly AddonReport[];
+  /** Another node keeps them now: what was seen here counts no more. */
+  forget(context: BoundContext): Promise<void>;
 }
 
 /** One turn at the add-ons. */
 export interface AddonTurn {
-  /** The verified release of the desired state; null where it is not at hand. */
-  readonly release: Release | null;
+  /** The verified release of the desired state. */
+  readonly release: Release;
   /** Apply everything again, though nothing differs. */
   readonly again: boolean;
+  /** Asked before every write: a node that no longer leads stops at once. */
   stillLeads(): boolean;
 }
 
+/** What was seen, and of which desired state. */
+interface Seen {
+  readonly tag: string | null;
+  readonly reports: ReadonlyMap<string, AddonReport>;
+}
+
+const NOTHING: Seen = { tag: null, reports: new Map() };
+
 /** A keeper that has not looked yet. */
 export function openAddonKeeper(): AddonKeeper {
-  let last = new Map<string, AddonReport>();
+  const render = renderOnceEach();
+  let seen = NOTHING;
+
   return {
     async converge(context, { release, again, stillLeads }) {
-      const desired = context.store.state.desired?.state;
-      if (desired === undefined) return;
-      const seen = await turn(context, desired, release, again, stillLeads);
-      if (seen.ok) last = new Map(seen.value.map((report) => [report.name, report]));
-      else context.ports.log.write("warn", "addons_not_applied", seen.error);
-      await judge(context, [...last.values()]);
+      const { desired } = context.store.state;
+      if (desired === null) return true;
+      const { addons } = desired.state;
+      const rendered = render(context, addons, release);
+      const { k8s, disk, log } = context.ports;
+      const planned = addons.length === 0
+        ? { ok: true, value: [] } as const
+        : await lookAndPlan(k8s, { addons, release, rendered, again });
+      if (!planned.ok) {
+        log.write("warn", "addons_not_applied", planned.error);
+        return false;
+      }
+      const hands = { k8s, disk, log, templates: release.addons, stillLeads };
+      const reports = await carryOut(hands, planned.value);
+      if (reports === null) {
+        log.write("warn", "addons_not_applied", "this node stopped leading in the middle");
+        return false;
+      }
+      seen = {
+        tag: desired.tag,
+        reports: new Map(reports.map((report) => [report.name, report])),
+      };
+      await judge(context, reports);
+      return true;
     },
     reports({ store }) {
-      const addons = store.state.desired?.state.addons ?? [];
-      return addons.map(({ name }) =>
-        last.get(name) ?? { name, state: "pending", message: NOT_LOOKED }
+      const { desired } = store.state;
+      const known = desired !== null && desired.tag === seen.tag;
+      return (desired?.state.addons ?? []).map(({ name }) =>
+        (known ? seen.reports.get(name) : undefined) ??
+          { name, state: "pending", message: NOT_YET }
       );
+    },
+    async forget(context) {
+      seen = NOTHING;
+      await clearConditions(context, "addon_failed");
     },
   };
 }
 
-const NOT_LOOKED = "not looked at yet since the agent's start";
+const NOT_YET = "this desired state was not carried out yet since the agent's start";
 
-async function turn(
-  context: BoundContext,
-  desired: DesiredState,
-  release: Release | null,
-  again: boolean,
-  stillLeads: () => boolean,
-): Promise<Result<readonly AddonReport[], string>> {
-  if (desired.addons.length === 0) return ok([]);
-  if (release === null) return fail("the manifest of the release is not at hand");
-  const { k8s, disk, log } = context.ports;
-  const planned = await makePlan({
-    k8s,
-    desired,
-    release,
-    again,
-    binding: context.binding,
-    keys: context.identity.sealingKeys,
-  });
-  if (!planned.ok) return planned;
-  const hands = { k8s, disk, log, templates: release.addons, stillLeads };
-  return ok(await carryOut(hands, planned.value));
-}
-
-/** What a plan is made from, outside of the cluster itself. */
-export interface PlanParts {
-  readonly k8s: K8s;
-  readonly desired: DesiredState;
-  readonly release: Release;
-  readonly again: boolean;
-  readonly binding: Binding;
-  readonly keys: readonly SealingKey[];
-}
-
-/** Renders, looks at the cluster, and decides. Writes nothing. */
-export async function makePlan(parts: PlanParts): Promise<Result<readonly AddonPlan[], string>> {
-  const { k8s, desired, release, again, binding, keys } = parts;
-  const rendered = new Map<string, Result<readonly AllowedObject[], string>>();
-  for (const addon of desired.addons) {
-    const template = templateOf(addon.name, release.addons);
-    if (!addon.enabled || template === null) continue;
-    const secrets = openOptions(addon, keys);
-    const world = {
-      clusterId: binding.cluster_id,
-      nodeName: binding.node_name,
-      releasedAt: release.created_at,
-    };
-    rendered.set(
-      addon.name,
-      secrets.ok ? renderAddon(addon, template, world, secrets.value) : secrets,
-    );
-  }
-  const live = await readLive(
-    k8s,
-    desired.addons.map(({ name, enabled }) => ({
-      enabled,
-      template: templateOf(name, release.addons),
-    })),
-  );
-  if (!live.ok) return fail(`the cluster could not be read: ${live.error.message}`);
-  return ok(planAddons({
-    addons: desired.addons,
-    templates: release.addons,
-    rendered,
-    live: live.value,
-    release: release.version,
-    again,
-  }));
-}
-
-/** Opened for this one rendering; they reach nothing but the add-on's own Secret. */
-function openOptions(
-  { secret_options = {} }: AddonSetting,
-  keys: readonly SealingKey[],
-): Result<ReadonlyMap<string, Secret>, string> {
-  const secrets = new Map<string, Secret>();
-  for (const [name, { sealed }] of Object.entries(secret_options)) {
-    const opened = openSealed(sealed, keys);
-    if (!opened.ok) return fail(`secret option ${name}: ${opened.error.message}`);
-    secrets.set(name, opened.value);
-  }
-  return ok(secrets);
+/**
+ * Renders anew only where the desired state, the release or the keys are others: to open the secrets
+ * costs more than the rest of an idle cycle.
+ */
+function renderOnceEach() {
+  let last: readonly unknown[] = [];
+  let rendered: Rendered = new Map();
+  return (
+    { binding, identity }: BoundContext,
+    addons: Parameters<typeof renderAll>[0],
+    release: Release,
+  ): Rendered => {
+    const keys = identity.sealingKeys;
+    const parts = [addons, release, keys];
+    if (parts.some((part, index) => part !== last[index])) {
+      const place = { clusterId: binding.cluster_id, nodeName: binding.node_name };
+      rendered = renderAll(addons, release, place, keys);
+      last = parts;
+    }
+    return rendered;
+  };
 }
 
 async function judge(context: BoundContext, reports: readonly AddonReport[]): Promise<void> {

@@ -12,6 +12,8 @@ export interface AddonPlan {
   readonly name: string;
   readonly state: AddonReport["state"];
   readonly message?: string;
+  /** Add-ons that have to be applied before anything of this one may be. */
+  readonly after: readonly string[];
   /** In this order. */
   readonly apply: readonly PlannedApply[];
   /** What its template no longer has: only after everything of it was applied. */

@@ -1,11 +1,12 @@
+import { skipPath } from "../host/manifests.ts";
 import type { Disk } from "../ports/disk.ts";
-import type { K8s } from "../ports/k8s.ts";
+import type { K8s, K8sError } from "../ports/k8s.ts";
 import type { Log } from "../ports/log.ts";
 import type { AddonReport } from "../protocol/sync.ts";
-import { skipPath } from "../host/manifests.ts";
+import { fail, ok, type Result } from "../result.ts";
 import { writeDocument } from "../state/durable.ts";
-import { at } from "./live.ts";
 import type { AddonPlan } from "./addon_plan.ts";
+import { at, type LiveObject } from "./live.ts";
 import { templateOf, type Templates } from "./requirements.ts";
 
 /** What a plan is carried out with. */
@@ -18,22 +19,43 @@ export interface Hands {
   stillLeads(): boolean;
 }
 
+/** Why an add-on could not be carried out. `stop`: nothing further is to be tried in this turn. */
+interface Fault {
+  readonly stop: "leads_no_longer" | "unreachable" | null;
+  readonly message: string;
+}
+
 /**
- * Carries out the plan, add-on by add-on, and gives the state of each. What an add-on no longer has is
- * pruned only after the whole of it was applied; one that fails keeps what it has and holds up no other.
+ * Carries out the plan, add-on by add-on, and gives the state of each; null where the node stopped leading
+ * meanwhile, and what it saw is another's to say. What an add-on no longer has is pruned only after the
+ * whole of it was applied; one that fails keeps what it has and holds up only what requires it.
  */
 export async function carryOut(
   hands: Hands,
   plans: readonly AddonPlan[],
-): Promise<readonly AddonReport[]> {
-  const reports: AddonReport[] = [];
+): Promise<readonly AddonReport[] | null> {
+  const reports = new Map<string, AddonReport>();
+  let unreachable: string | null = null;
   for (const plan of plans) {
-    const fault = await carryOutOne(hands, plan);
-    reports.push(
-      fault === null ? reportOf(plan) : { name: plan.name, state: "failed", message: fault },
+    const { name } = plan;
+    const waitsFor = plan.after.find((other) => reports.get(other)?.state !== "applied");
+    if (waitsFor !== undefined) {
+      reports.set(name, { name, state: "pending", message: `waits for add-on ${waitsFor}` });
+      continue;
+    }
+    if (unreachable !== null && hasWrites(plan)) {
+      reports.set(name, { name, state: "pending", message: unreachable });
+      continue;
+    }
+    const done = await carryOutOne(hands, plan);
+    if (!done.ok && done.error.stop === "leads_no_longer") return null;
+    if (!done.ok && done.error.stop === "unreachable") unreachable = done.error.message;
+    reports.set(
+      name,
+      done.ok ? reportOf(plan) : { name, state: "failed", message: done.error.message },
     );
   }
-  return reports;
+  return [...reports.values()];
 }
 
 /** The report of a plan that was carried out. */
@@ -41,16 +63,20 @@ export function reportOf({ name, state, message }: AddonPlan): AddonReport {
   return { name, state, ...(message === undefined ? {} : { message }) };
 }
 
-/** What went wrong, for people; null where nothing did. */
-async function carryOutOne(hands: Hands, plan: AddonPlan): Promise<string | null> {
+function hasWrites({ apply, prune, remove }: AddonPlan): boolean {
+  return apply.length + prune.length + remove.length > 0;
+}
+
+async function carryOutOne(hands: Hands, plan: AddonPlan): Promise<Result<void, Fault>> {
+  const { k8s } = hands;
   if (plan.apply.length > 0) {
     const taken = await takeOver(hands, plan.name);
-    if (taken !== null) return taken;
+    if (!taken.ok) return taken;
   }
   for (const { ref, object, why } of plan.apply) {
     if (!hands.stillLeads()) return NO_LONGER;
-    const applied = await hands.k8s.apply(ref, object);
-    if (!applied.ok) return `${ref.resource}/${ref.name}: ${applied.error.message}`;
+    const applied = await k8s.apply(ref, object);
+    if (!applied.ok) return fail(faultOf(ref, applied.error));
     if (why === "again") continue;
     const what = why === "missing" ? "was not there" : "was not as the release wants it";
     say(hands, plan.name, "applied", `${ref.resource}/${ref.name} is applied: it ${what}`);
@@ -59,15 +85,25 @@ async function carryOutOne(hands: Hands, plan: AddonPlan): Promise<string | null
     for (const { ref, object } of gone) {
       if (!hands.stillLeads()) return NO_LONGER;
       const uid = at(object, "metadata", "uid");
-      const removed = await hands.k8s.remove(ref, typeof uid === "string" ? { uid } : undefined);
-      if (!removed.ok) return `${ref.resource}/${ref.name}: ${removed.error.message}`;
+      const removed = await k8s.remove(ref, typeof uid === "string" ? { uid } : undefined);
+      if (!removed.ok) return fail(faultOf(ref, removed.error));
       say(hands, plan.name, verb, `${ref.resource}/${ref.name} is ${verb}`);
     }
   }
-  return null;
+  return ok(undefined);
 }
 
-const NO_LONGER = "this node leads no longer";
+const NO_LONGER = fail<Fault>({
+  stop: "leads_no_longer",
+  message: "this node leads no longer",
+});
+
+function faultOf({ resource, name }: LiveObject["ref"], { code, message }: K8sError): Fault {
+  return {
+    stop: code === "unreachable" ? code : null,
+    message: `${resource}/${name}: ${message}`,
+  };
+}
 
 /**
  * Takes the add-on's first-start manifest from k3s: the file beside it makes k3s leave its objects alone,
@@ -76,17 +112,17 @@ const NO_LONGER = "this node leads no longer";
 async function takeOver(
   { disk, templates, log }: Hands,
   name: string,
-): Promise<string | null> {
+): Promise<Result<void, Fault>> {
   const manifest = templateOf(name, templates)?.manifest;
-  if (manifest === undefined) return null;
+  if (manifest === undefined) return ok(undefined);
   const path = skipPath(manifest);
   const there = await disk.stat(path);
-  if (!there.ok) return there.error.message;
-  if (there.value !== null) return null;
+  if (!there.ok) return fail({ stop: null, message: there.error.message });
+  if (there.value !== null) return ok(undefined);
   const written = await writeDocument(disk, path, new Uint8Array());
-  if (!written.ok) return written.error.message;
+  if (!written.ok) return fail({ stop: null, message: written.error.message });
   log.write("info", "manifest_taken_over", `${path} is written: the API manages this add-on now`);
-  return null;
+  return ok(undefined);
 }
 
 function say({ log }: Hands, addon: string, verb: string, message: string): void {

@@ -9,8 +9,10 @@ export interface LiveView {
   readonly watched: ReadonlyMap<string, JsonObject | null>;
   /** The newest Helm release's Secret labels by `<namespace>/<chart>`; what is absent has no release. */
   readonly helmReleases: ReadonlyMap<string, JsonObject>;
-  /** Names of SaaSApplications, which hold the Platform; null where their kind is not known. */
-  readonly applications: readonly string[] | null;
+  /** Resources that add-ons may have and whose kind this cluster does not know (yet). */
+  readonly unknownKinds: ReadonlySet<string>;
+  /** The SaaSApplications, which hold the Platform; read only where it is to be removed. */
+  readonly applications: readonly string[];
 }
 
 /** A live object and its name in the API. */

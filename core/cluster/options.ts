@@ -14,19 +14,19 @@ export function resolveOptions(
   const given = new Map<string, JsonValue>(Object.entries(setting.options));
   const sealed = new Set(Object.keys(setting.secret_options ?? {}));
   const declared = new Map(Object.entries(template.options));
-  for (const name of [...given.keys(), ...sealed]) {
+  for (const name of [...given.keys(), ...sealed].sort()) {
     if (!declared.has(name)) return fail(`option ${name} is not known to this add-on`);
   }
-  const values: Record<string, JsonValue> = {};
+  const values = new Map<string, JsonValue>();
   for (const [name, declaration] of declared) {
+    const value = given.has(name) ? given.get(name) : declaration.default as JsonValue | undefined;
     const fault = declaration.secret === true
       ? secretFault(name, declaration, given.has(name), sealed.has(name))
-      : plainFault(name, declaration, given.get(name), sealed.has(name));
+      : plainFault(name, declaration, value, sealed.has(name));
     if (fault !== null) return fail(fault);
-    const value = given.get(name) ?? declaration.default;
-    if (declaration.secret !== true && value !== undefined) values[name] = value as JsonValue;
+    if (declaration.secret !== true && value !== undefined) values.set(name, value);
   }
-  return ok(values);
+  return ok(Object.fromEntries(values));
 }
 
 function secretFault(
@@ -41,14 +41,13 @@ function secretFault(
 
 function plainFault(
   name: string,
-  { type, required, default: fallback }: OptionDeclaration,
+  { type, required }: OptionDeclaration,
   value: JsonValue | undefined,
   sealed: boolean,
 ): string | null {
   if (sealed) return `option ${name} is not secret and must be in options`;
-  const used = value ?? fallback;
-  if (used === undefined) return required === true ? `option ${name} is required` : null;
-  return typeOf(used as JsonValue) === type ? null : `option ${name} must be of type ${type}`;
+  if (value === undefined) return required === true ? `option ${name} is required` : null;
+  return typeOf(value) === type ? null : `option ${name} must be of type ${type}`;
 }
 
 function typeOf(value: JsonValue): string {

@@ -1,10 +1,11 @@
 import type { AddonSetting } from "../protocol/desired_state.ts";
 import type { Result } from "../result.ts";
 import type { AddonPlan, PlannedApply } from "./addon_plan.ts";
-import { ADDON_LABEL, type AllowedObject } from "./allowed_object.ts";
+import { ADDON_LABEL, type AllowedObject, REMOVAL_ANNOTATION } from "./allowed_object.ts";
 import { differs } from "./differs.ts";
 import { unhealthy } from "./health.ts";
 import { at, isDeleting, type LiveObject, type LiveView, refKey } from "./live.ts";
+import { platformApiOf } from "./platform_api.ts";
 import { planPlatformRemoval } from "./platform_removal.ts";
 import {
   conflictsOf,
@@ -14,6 +15,7 @@ import {
   templateOf,
   type Templates,
 } from "./requirements.ts";
+import { addonSecretName } from "./secrets.ts";
 
 /** What a plan is made from. The same input in any order gives the same plan. */
 export interface PlanInput {
@@ -35,11 +37,14 @@ export interface PlanInput {
 export function planAddons(input: PlanInput): readonly AddonPlan[] {
   const settings = new Map(input.addons.map((addon) => [addon.name, addon]));
   const plans = new Map<string, AddonPlan>();
-  for (const name of inDependencyOrder([...settings.keys()], input.templates)) {
-    const setting = settings.get(name);
-    if (setting === undefined) continue;
-    const scene = { input, settings, plans, name };
-    plans.set(name, setting.enabled ? planOn(scene) : planOff(scene));
+  const isOn = (name: string) => settings.get(name)?.enabled === true;
+  const ordered = inDependencyOrder([...settings.keys()], input.templates);
+  // What goes makes room first, and what rests on another goes before that one.
+  for (const name of ordered.filter((name) => !isOn(name)).reverse()) {
+    plans.set(name, planOff({ input, settings, plans, name }));
+  }
+  for (const name of ordered.filter(isOn)) {
+    plans.set(name, planOn({ input, settings, plans, name }));
   }
   return [...plans.values()];
 }
@@ -69,7 +74,8 @@ function planOn(scene: Scene): AddonPlan {
       return failed(name, `conflicts with add-on ${other}; switch that off first`);
     }
     if (!isOn && isThere) {
-      return pending(name, `waits until the objects of add-on ${other} are gone`);
+      const how = settings.has(other) ? "" : "; nothing switches it off: it is not named";
+      return pending(name, `waits until the objects of add-on ${other} are gone${how}`);
     }
   }
   const waited = required.find((other) => plans.get(other)?.state !== "applied");
@@ -95,12 +101,14 @@ function planApply({ input, name }: Scene, objects: readonly AllowedObject[]): A
   if (deleting !== undefined) return pending(name, waitsForDeletion(deleting));
 
   const wanted = new Set(objects.map(({ ref }) => refKey(ref)));
+  const unknown = objects.find(({ ref }) => live.unknownKinds.has(ref.resource));
   const prune = ownedBy(name, live).filter(({ ref, object }) =>
     !wanted.has(refKey(ref)) && !isDeleting(object)
   );
   const checks = templateOf(name, input.templates)?.health ?? [];
   const waits = checks.map((check) => unhealthy(check, live)).find((why) => why !== null) ?? null;
-  const changed = objects.flatMap((object): PlannedApply[] => {
+  const known = objects.filter(({ ref }) => !live.unknownKinds.has(ref.resource));
+  const changed = known.flatMap((object): PlannedApply[] => {
     const found = live.managed.get(refKey(object.ref))?.object ?? null;
     if (found === null) return [{ ...object, why: "missing" }];
     if (differs(found, object.object)) return [{ ...object, why: "differs" }];
@@ -109,15 +117,22 @@ function planApply({ input, name }: Scene, objects: readonly AllowedObject[]): A
   // While it is not healthy, everything is applied in every cycle (operations.md, the table).
   const all = input.again || waits !== null;
   const apply = all
-    ? objects.map((object): PlannedApply =>
+    ? known.map((object): PlannedApply =>
       changed.find(({ ref }) => ref === object.ref) ?? { ...object, why: "again" }
     )
     : changed;
-  if (waits !== null) return { ...pending(name, waits), apply, prune };
-  if (changed.length > 0 && checks.length > 0) {
-    return { ...pending(name, "was just changed; its health is looked at next"), apply, prune };
+  const after = requirementsOf(name, input.templates);
+  if (unknown !== undefined) {
+    // A chart may bring the kind of another of its add-on's objects: all that can be applied is.
+    const message = `the cluster does not know ${unknown.ref.resource} yet`;
+    return { ...pending(name, message), after, apply };
   }
-  return { name, state: "applied", apply, prune, remove: [] };
+  if (waits !== null) return { ...pending(name, waits), after, apply, prune };
+  if (changed.length > 0 && checks.length > 0) {
+    const message = "was just changed; its health is looked at next";
+    return { ...pending(name, message), after, apply, prune };
+  }
+  return { ...pending(name, ""), state: "applied", after, apply, prune };
 }
 
 function planOff(scene: Scene): AddonPlan {
@@ -127,12 +142,14 @@ function planOff(scene: Scene): AddonPlan {
   ).map((other) => other.name).sort();
   if (needed.length > 0) return failed(name, `still required by ${needed.join(", ")}`);
   const objects = ownedBy(name, input.live);
-  if (objects.length === 0) {
-    return { ...pending(name, ""), state: "removed", message: "it is gone" };
-  }
-  if (templateOf(name, input.templates)?.removal === "platform") {
+  if (objects.length === 0) return { ...pending(name, ""), state: "removed" };
+  const template = templateOf(name, input.templates);
+  if (template?.removal === "platform") {
+    if (platformApiOf(template) === null) return failed(name, "its template names no Platform");
     const first = planPlatformRemoval(name, objects, input.live);
     if (first !== null) return first;
+  } else if (objects.some(isPlatforms)) {
+    return failed(name, `release ${input.release} does not say how the Platform is removed`);
   }
   const going = objects.filter(({ object }) => !isDeleting(object));
   const stuck = objects.find(({ object }) => isDeleting(object));
@@ -145,10 +162,16 @@ function waitsForDeletion({ ref }: Pick<LiveObject, "ref">): string {
   return `${ref.resource}/${ref.name} is being deleted and waits for its finalizers`;
 }
 
+/** The add-on's Secret is its only one: a label that somebody set makes no other Secret its own. */
 function ownedBy(addon: string, live: LiveView): readonly LiveObject[] {
   return [...live.managed.values()]
     .filter(({ object }) => ownerOf(object) === addon)
+    .filter(({ ref }) => ref.resource !== "secrets" || ref.name === addonSecretName(addon))
     .sort((one, other) => refKey(one.ref) < refKey(other.ref) ? -1 : 1);
+}
+
+function isPlatforms({ object }: LiveObject): boolean {
+  return at(object, "metadata", "annotations", REMOVAL_ANNOTATION) === "platform";
 }
 
 function isOthers(addon: string, found: LiveObject | undefined): boolean {
@@ -162,9 +185,10 @@ function ownerOf(object: LiveObject["object"]) {
 
 /** A plan that changes nothing: the add-on keeps the objects that it has. */
 function failed(name: string, message: string): AddonPlan {
-  return { name, state: "failed", message, apply: [], prune: [], remove: [] };
+  return { ...pending(name, message), state: "failed" };
 }
 
 function pending(name: string, message: string): AddonPlan {
-  return { name, state: "pending", message, apply: [], prune: [], remove: [] };
+  const said = message === "" ? {} : { message };
+  return { name, state: "pending", ...said, after: [], apply: [], prune: [], remove: [] };
 }

@@ -1,71 +1,75 @@
 import type { JsonObject } from "../json.ts";
+import type { AddonPlan } from "./addon_plan.ts";
+import { ADDON_LABEL, MANAGED_LABEL, REMOVAL_ANNOTATION } from "./allowed_object.ts";
 import { differs } from "./differs.ts";
 import { at, condition, isDeleting, type LiveObject, type LiveView } from "./live.ts";
-import type { AddonPlan } from "./addon_plan.ts";
 
 /** The Platform says by these conditions how far its removal is. */
 const REMOVED = "Removed";
 const REFUSED = "RemovalRefused";
 
 /**
- * The first step of the Platform's removal (operations.md, Add-ons): a Platform that installs nothing is
- * applied, and nothing goes before its status says that everything is removed. Null once that is so.
+ * The Platform's removal in two steps (operations.md, Add-ons): while a SaaSApplication exists nothing
+ * changes; then a Platform that installs nothing is applied, and nothing goes before its status says that
+ * everything is removed. The Platform goes before the rest, because what runs it is among the rest. Null
+ * once the Platform is gone, and with it every reason to wait.
  */
 export function planPlatformRemoval(
   name: string,
   objects: readonly LiveObject[],
-  live: LiveView,
+  { applications }: LiveView,
 ): AddonPlan | null {
-  const keep = { name, apply: [], prune: [], remove: [] };
-  const applications = live.applications ?? [];
+  const keep = { name, after: [], apply: [], prune: [], remove: [] };
   if (applications.length > 0) {
     const named = [...applications].sort().join(", ");
     return { ...keep, state: "failed", message: `still used by ${named}; delete them first` };
   }
   const platform = objects.find(({ ref }) => ref.resource === "platforms");
-  if (platform === undefined || isDeleting(platform.object)) return null;
+  if (platform === undefined) return null;
+  if (isDeleting(platform.object)) {
+    return { ...keep, state: "pending", message: "waits for the Platform's own finalizers" };
+  }
 
   const refused = condition(platform.object, REFUSED);
   if (refused?.status === "True") {
-    return {
-      ...keep,
-      state: "failed",
-      message: refused.message || "the Platform refuses its removal",
-    };
+    const message = refused.message || "the Platform refuses its removal and does not say why";
+    return { ...keep, state: "failed", message };
   }
-  const empty = emptied(platform.object);
-  if (isEmptied(platform.object)) {
-    if (condition(platform.object, REMOVED)?.status === "True") return null;
+  const nothing = installsNothing(platform);
+  if (differs(platform.object, nothing)) {
     return {
       ...keep,
       state: "pending",
-      message: "waits until the Platform has removed everything",
+      message: "a Platform that installs nothing is applied first",
+      apply: [{ ref: platform.ref, object: nothing, why: "differs" }],
     };
   }
-  const why = differs(platform.object, empty) ? "differs" as const : "again" as const;
-  return {
-    ...keep,
-    state: "pending",
-    message: "a Platform that installs nothing is applied first",
-    apply: [{ ref: platform.ref, object: empty, why }],
-  };
+  const isRemoved = condition(platform.object, REMOVED)?.status === "True" &&
+    isObserved(platform.object);
+  return isRemoved
+    ? { ...keep, state: "pending", message: "the Platform itself goes", remove: [platform] }
+    : { ...keep, state: "pending", message: "waits until the Platform has removed everything" };
 }
 
-/** The Platform that installs nothing: everything that its template asked for is let go of. */
-function emptied(platform: JsonObject): JsonObject {
-  const { apiVersion, kind } = platform;
+/** Everything that its template asked for is let go of; what others set in it is theirs. */
+function installsNothing({ ref, object }: LiveObject): JsonObject {
   return {
-    apiVersion: apiVersion ?? "",
-    kind: kind ?? "",
+    apiVersion: ref.apiVersion,
+    kind: "Platform",
     metadata: {
-      name: at(platform, "metadata", "name") ?? "",
-      labels: at(platform, "metadata", "labels") ?? {},
+      name: ref.name,
+      annotations: { [REMOVAL_ANNOTATION]: "platform" },
+      labels: {
+        [MANAGED_LABEL]: "true",
+        [ADDON_LABEL]: at(object, "metadata", "labels", ADDON_LABEL) ?? "",
+      },
     },
     spec: {},
   };
 }
 
-function isEmptied(platform: JsonObject): boolean {
-  const spec = at(platform, "spec");
-  return spec === undefined || JSON.stringify(spec) === "{}";
+/** Whether what the status says is about the Platform that installs nothing, where it says which. */
+function isObserved(platform: JsonObject): boolean {
+  const observed = at(platform, "status", "observedGeneration");
+  return observed === undefined || observed === at(platform, "metadata", "generation");
 }

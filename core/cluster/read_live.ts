@@ -1,13 +1,13 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { isJsonObject, type JsonObject } from "../json.ts";
 import type { CollectionRef, K8s, K8sError, Labels, ObjectRef } from "../ports/k8s.ts";
 import type { AddonTemplate, HealthCheck } from "../protocol/release.ts";
 import { fail, ok, type Result } from "../result.ts";
-import { ADDON_NAMESPACE, MANAGED_LABEL, PLATFORM_API } from "./allowed_object.ts";
+import { ADDON_LABEL, ADDON_NAMESPACE, HELM_API, MANAGED_LABEL } from "./allowed_object.ts";
 import { watchedBy } from "./health.ts";
 import { at, type LiveObject, type LiveView, refKey } from "./live.ts";
+import { platformApiOf } from "./platform_api.ts";
 
 const MANAGED: Labels = { [MANAGED_LABEL]: "true" };
-const HELM_API = "helm.cattle.io/v1";
 
 /** The kinds that every add-on may have, as lists of kube-system. */
 const MANAGED_KINDS: readonly CollectionRef[] = [
@@ -18,6 +18,7 @@ const MANAGED_KINDS: readonly CollectionRef[] = [
 
 /** An add-on as far as the view of the cluster needs it. */
 export interface ViewedAddon {
+  readonly name: string;
   readonly enabled: boolean;
   readonly template: AddonTemplate | null;
 }
@@ -30,14 +31,19 @@ export async function readLive(
   k8s: K8s,
   addons: readonly ViewedAddon[],
 ): Promise<Result<LiveView, K8sError>> {
-  const platform = platformApi(addons);
-  const kinds = platform === null
-    ? MANAGED_KINDS
-    : [...MANAGED_KINDS, { apiVersion: platform, resource: "platforms" }];
+  const platforms = new Set(addons.map(({ template }) => platformApiOf(template)));
+  const kinds = [
+    ...MANAGED_KINDS,
+    ...[...platforms].flatMap((apiVersion) =>
+      apiVersion === null ? [] : [{ apiVersion, resource: "platforms" }]
+    ),
+  ];
   const managed = new Map<string, LiveObject>();
+  const unknownKinds = new Set<string>();
   for (const kind of kinds) {
     const listed = await k8s.list(kind, MANAGED);
     if (!listed.ok) return listed;
+    if (listed.value === null) unknownKinds.add(kind.resource);
     for (const object of listed.value ?? []) {
       const ref = refOf(kind, object);
       if (ref !== null) managed.set(refKey(ref), { ref, object });
@@ -50,27 +56,28 @@ export async function readLive(
   if (!watched.ok) return watched;
   const helmReleases = await readHelmReleases(k8s, checks, managed);
   if (!helmReleases.ok) return helmReleases;
-  const applications = platform === null ? ok(null) : await readApplications(k8s, platform);
+  const applications = isPlatformGoing(addons, managed) ? await readApplications(k8s) : ok([]);
   if (!applications.ok) return applications;
   return ok({
     managed,
+    unknownKinds,
     watched: watched.value,
     helmReleases: helmReleases.value,
     applications: applications.value,
   });
 }
 
-/** The API of the Platform, as the template that makes one names it; null where none does. */
-function platformApi(addons: readonly ViewedAddon[]): string | null {
-  for (const { template } of addons) {
-    if (template?.removal !== "platform") continue;
-    const objects: JsonValue = template.objects as JsonValue;
-    if (!Array.isArray(objects)) continue;
-    const found = objects.find((object) => at(object, "kind") === "Platform");
-    const apiVersion = at(found, "apiVersion");
-    if (typeof apiVersion === "string" && PLATFORM_API.test(apiVersion)) return apiVersion;
-  }
-  return null;
+/** Whether a Platform add-on that is switched off still has objects. */
+function isPlatformGoing(
+  addons: readonly ViewedAddon[],
+  managed: ReadonlyMap<string, LiveObject>,
+): boolean {
+  const going = addons.filter(({ enabled, template }) =>
+    !enabled && template?.removal === "platform"
+  ).map(({ name }) => name);
+  return [...managed.values()].some(({ object }) =>
+    going.some((name) => at(object, "metadata", "labels", ADDON_LABEL) === name)
+  );
 }
 
 function refOf(kind: CollectionRef, object: JsonObject): ObjectRef | null {
@@ -131,17 +138,46 @@ function newestRelease(secrets: readonly JsonObject[]): JsonObject | null {
   return newest?.labels ?? null;
 }
 
-async function readApplications(
-  k8s: K8s,
-  apiVersion: string,
-): Promise<Result<readonly string[] | null, K8sError>> {
-  const listed = await k8s.list({ apiVersion, resource: "saasapplications" });
-  if (!listed.ok) return listed;
-  if (listed.value === null) return ok(null);
-  return ok(listed.value.flatMap((application) => {
-    const name = at(application, "metadata", "name");
-    const namespace = at(application, "metadata", "namespace");
-    if (typeof name !== "string") return [];
-    return [typeof namespace === "string" ? `${namespace}/${name}` : name];
-  }));
+const DEFINITIONS: CollectionRef = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  resource: "customresourcedefinitions",
+};
+
+/**
+ * The SaaSApplications of every group that defines such a kind: which one does is not the agent's to know,
+ * and to overlook one would take the Platform from under it.
+ */
+async function readApplications(k8s: K8s): Promise<Result<readonly string[], K8sError>> {
+  const definitions = await k8s.list(DEFINITIONS);
+  if (!definitions.ok) return definitions;
+  const found: string[] = [];
+  for (const definition of definitions.value ?? []) {
+    const ref = at(definition, "spec", "names", "kind") === "SaaSApplication"
+      ? collectionOf(definition)
+      : null;
+    if (ref === null) continue;
+    const listed = await k8s.list(ref);
+    if (!listed.ok) return listed;
+    for (const application of listed.value ?? []) {
+      const name = at(application, "metadata", "name");
+      const namespace = at(application, "metadata", "namespace");
+      found.push(typeof namespace === "string" ? `${namespace}/${name}` : String(name));
+    }
+  }
+  return ok(found);
+}
+
+/** The objects that a definition defines, in the first version that is served. */
+function collectionOf(definition: JsonObject): CollectionRef | null {
+  const versions = at(definition, "spec", "versions");
+  const served = Array.isArray(versions)
+    ? versions.find((version) => at(version, "served") === true)
+    : undefined;
+  const [group, plural] = [
+    at(definition, "spec", "group"),
+    at(definition, "spec", "names", "plural"),
+  ];
+  const version = at(served, "name");
+  if (typeof plural !== "string" || typeof version !== "string") return null;
+  return { apiVersion: `${group}/${version}`, resource: plural };
 }

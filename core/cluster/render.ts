@@ -7,6 +7,7 @@ import type { Secret } from "../secret.ts";
 import { type AllowedObject, allowObject } from "./allowed_object.ts";
 import { addonSecret } from "./secrets.ts";
 import { resolveOptions } from "./options.ts";
+import { platformApiOf } from "./platform_api.ts";
 
 /** What a template may know of the world around its add-on. Nothing of it is secret. */
 export interface RenderWorld {
@@ -18,7 +19,7 @@ export interface RenderWorld {
 
 /** Most objects of one add-on, and most bytes of them all together. */
 const MAX_OBJECTS = 100;
-const MAX_BYTES = 512 * 1024;
+const MAX_BYTES = 256 * 1024;
 /** Longest list that a template may count up. */
 const MAX_RANGE = 1_000;
 
@@ -40,14 +41,11 @@ export function renderAddon(
   const list = rendered.value;
   if (!Array.isArray(list)) return fail("the template made no list of objects");
   if (list.length > MAX_OBJECTS) return fail(`the template made more than ${MAX_OBJECTS} objects`);
-  if (JSON.stringify(list).length > MAX_BYTES) {
-    return fail(`the template made more than ${MAX_BYTES} bytes`);
-  }
 
   const owner = {
     addon: setting.name,
     clusterId: world.clusterId,
-    isPlatform: template.removal === "platform",
+    platformApi: platformApiOf(template),
   };
   const objects: AllowedObject[] = [];
   const secret = secretOf(setting.name, template, secrets);
@@ -76,18 +74,29 @@ function evaluate(
 ): Result<JsonValue, string> {
   const context = {
     options,
-    cluster: { name: clusterId },
+    // The cluster's ID is its name (protocol §8).
+    cluster: { id: clusterId, name: clusterId },
     node: { name: nodeName },
     now: releasedAt,
     range: boundedRange,
   };
   try {
-    return ok(jsone(template as Record<string, unknown>, context));
+    const text = JSON.stringify(jsone(template as Record<string, unknown>, context)) ?? "null";
+    if (new TextEncoder().encode(text).length > MAX_BYTES) {
+      return fail(`the template made more than ${MAX_BYTES} bytes`);
+    }
+    // Once through JSON: nothing but plain values leaves the template, and no part of it is shared.
+    return ok(JSON.parse(text));
   } catch (cause) {
-    // The library's own text may quote the values that it stumbled over.
-    const what = cause instanceof Error ? cause.name : "an error";
-    return fail(`the template does not render (${what})`);
+    return fail(`the template does not render: ${faultOf(cause)}`);
   }
+}
+
+/** Its kind and its place: the library's own text may quote the values that it stumbled over. */
+function faultOf(cause: unknown): string {
+  if (!(cause instanceof Error)) return "an error";
+  const location = "location" in cause && Array.isArray(cause.location) ? cause.location : [];
+  return location.length === 0 ? cause.name : `${cause.name} at ${location.join("").slice(0, 200)}`;
 }
 
 function boundedRange(start: number, stop: number, step = 1): number[] {
@@ -104,7 +113,8 @@ function secretOf(
   const entries = Object.entries(template.secret_data ?? {});
   const data = new Map<string, Secret>();
   for (const [key, option] of entries) {
-    if (template.options[option]?.secret !== true) {
+    const declared = Object.hasOwn(template.options, option) ? template.options[option] : undefined;
+    if (declared?.secret !== true) {
       return fail(
         `the template takes ${key} of its Secret from ${option}, which is no secret option`,
       );

@@ -81,10 +81,15 @@ export function claimOfExtraKeys(live: JsonObject | null, wanted: JsonObject): J
  */
 export function addonSecret(addon: string, data: ReadonlyMap<string, Secret>): ClusterObject {
   const values = Object.fromEntries([...data].map(([key, value]) => [key, value.reveal()]));
-  return secretObject(`pbx-addon-${addon}`, "Opaque", values, {
+  return secretObject(addonSecretName(addon), "Opaque", values, {
     ...MANAGED,
     "pbx.io/addon": addon,
   });
+}
+
+/** The name of the one Secret that an add-on has. */
+export function addonSecretName(addon: string): string {
+  return `pbx-addon-${addon}`;
 }
 
 function secretObject(
