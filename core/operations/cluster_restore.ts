@@ -3,9 +3,10 @@ import { K3S_HOLD_FILE, K3S_UNIT, RESTORE_DIRECTORY } from "../state/paths.ts";
 import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
 import { lookFor } from "./look_for.ts";
 import { checkRestore } from "./restore/check.ts";
-import { movedAside, readDatabase } from "./restore/database.ts";
+import { readDatabase } from "./restore/database.ts";
 import { forgetStaleNodes, otherNodes } from "./restore/forget_nodes.ts";
 import { isUnitUp, liftHold, placeHold, readHold } from "./restore/hold.ts";
+import { noteOrigin, oldData, readOrigin } from "./restore/origin.ts";
 import { RestoreParams } from "./restore/params.ts";
 import { proveCluster } from "./restore/prove.ts";
 import { isProven } from "./restore/receipt.ts";
@@ -65,6 +66,8 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
     return await leave(tools, `${what} against it: ${list}`, "checks_failed");
   }
 
+  const origin = await noteOrigin(ports.disk, heldBefore !== null);
+  if (!origin.ok) return await leave(tools, origin.error.message);
   const held = await placeHold(ports, `cluster.restore ${id} holds k3s until its reset succeeded`);
   if (!held.ok) return await leave(tools, `k3s cannot be held: ${held.error.message}`);
   const stop = await ports.systemd.stop(K3S_UNIT);
@@ -78,6 +81,7 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
       staged: staged.path,
       plain_size: staged.facts.plainSize,
       before: await readDatabase(ports.disk),
+      origin: origin.value,
     },
     evidence: `${K3S_UNIT} is stopped and held, and the snapshot is on the node, whole`,
   };
@@ -117,20 +121,22 @@ async function leave(tools: Tools, why: string, code?: string): Promise<StepEnd>
     return failed(`nothing was changed, k3s stays stopped and held (${K3S_HOLD_FILE}): ${why}`);
   }
   const now = await readDatabase(ports.disk);
-  return failed(`nothing was changed: ${why}; ${stateOfNode(now, now)}`);
+  return failed(
+    `nothing was changed: ${why}; ${stateOfNode(now, now, await readOrigin(ports.disk) ?? now)}`,
+  );
 }
 
 /** Starts k3s on the restored database, and on no other. */
 async function startK3s(tools: Tools): Promise<StepEnd> {
   const { id, params, ports, open } = tools;
-  const { before } = stopped(tools.handed);
+  const { before, origin } = stopped(tools.handed);
   const now = await readDatabase(ports.disk);
   const proven = await isProven(ports.disk, id, now);
   if (!proven.ok) return { kind: "failed", message: proven.error.message };
   if (!proven.value) {
     const message =
       "the database on the disk is not the one that was restored, k3s is not started; " +
-      stateOfNode(before, now);
+      stateOfNode(before, now, origin);
     return { kind: "failed", message };
   }
   if (params.token !== null) {
@@ -191,9 +197,9 @@ async function stopWrongCluster(tools: Tools, why: string): Promise<StepEnd> {
   const how = held.ok && stop.ok
     ? `k3s was stopped again and is held (${K3S_HOLD_FILE})`
     : "k3s could not be stopped and held again, and may run";
-  const { before } = stopped(tools.handed);
-  const moved = movedAside(before, await readDatabase(ports.disk));
-  const old = moved.length === 0 ? "" : ` The old data is whole in ${moved.join(" and ")}.`;
+  const { origin } = stopped(tools.handed);
+  const folder = oldData(origin, await readDatabase(ports.disk));
+  const old = folder === null ? "" : ` The old data is whole in ${folder}.`;
   const message = `${why.trim()}; ${how}.${old} A new cluster.restore may follow`;
   return { kind: "failed", code: "wrong_cluster", message };
 }

@@ -48,6 +48,8 @@ export const K3S_HOLD_FILE = `${STATE_DIRECTORY}/hold-k3s`;
 
 /** What a restore works with: the snapshot, copies of what it could lose, its receipt. */
 export const RESTORE_DIRECTORY = `${STATE_DIRECTORY}/restore`;
+/** What the database was like when k3s last ran, before restores that failed one after the other. */
+export const RESTORE_ORIGIN_FILE = `${STATE_DIRECTORY}/restore-origin.json`;
 /** Where k3s's server keeps everything of its own. */
 export const K3S_SERVER_DIRECTORY = "/var/lib/rancher/k3s/server";
 /** The token that k3s's server was last started with; a restore overwrites it. */

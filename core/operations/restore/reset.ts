@@ -22,12 +22,12 @@ type Tools = StepTools<RestoreParams>;
 /** Has k3s make its database anew from the snapshot. Never runs twice on its own. */
 export async function resetRestore(tools: Tools): Promise<StepEnd> {
   const { id, params, ports, open, say } = tools;
-  const { before } = stopped(tools.handed);
+  const { before, origin } = stopped(tools.handed);
   const notBegun = async (why: string): Promise<StepEnd> => {
     const now = await readDatabase(ports.disk);
     return {
       kind: "failed",
-      message: `the reset was not begun: ${why}; ${stateOfNode(before, now)}`,
+      message: `the reset was not begun: ${why}; ${stateOfNode(before, now, origin)}`,
     };
   };
   if (await isUnitUp(ports) || (await findK3sProcesses(ports.disk)).length > 0) {
@@ -117,7 +117,8 @@ async function leftAs(tools: Tools): Promise<string> {
     ? "; k3s had overwritten its token with the one it was given, which was put back"
     : "";
   await removeSnapshotFiles(tools);
-  return stateOfNode(stopped(tools.handed).before, await readDatabase(ports.disk)) + token;
+  const { before, origin } = stopped(tools.handed);
+  return stateOfNode(before, await readDatabase(ports.disk), origin) + token;
 }
 
 /** k3s syncs its database, but not the names and certificates beside it. */

@@ -11,6 +11,8 @@ const Stopped = z.object({
   plain_size: z.number(),
   /** What the node showed before the reset. */
   before: DatabaseFacts,
+  /** What it showed when k3s last ran: the same, unless a restore before this one failed. */
+  origin: DatabaseFacts,
 });
 /** What stop_k3s hands on to the steps after it. */
 export type Stopped = z.infer<typeof Stopped>;

@@ -1,5 +1,6 @@
 import { K3S_DATABASE_DIRECTORY, K3S_HOLD_FILE, K3S_UNIT } from "../../state/paths.ts";
-import { type DatabaseFacts, judgeReset, movedAside, type ResetState } from "./database.ts";
+import { type DatabaseFacts, judgeReset, type ResetState } from "./database.ts";
+import { oldData } from "./origin.ts";
 
 const SHOWN: Readonly<Record<Exclude<ResetState, "untouched">, string>> = {
   emptied: "the old database was moved aside and nothing whole is in its place",
@@ -12,19 +13,28 @@ const SHOWN: Readonly<Record<Exclude<ResetState, "untouched">, string>> = {
 /**
  * In what state a restore left the node, which files hold the old data and what can be done: the words
  * that an operator reads when a restore failed after k3s was stopped.
+ *
+ * @param origin what the node showed when k3s last ran; another than `before` where restores that failed
+ *   came in between
  */
-export function stateOfNode(before: DatabaseFacts, now: DatabaseFacts): string {
-  const state = judgeReset(before, now);
+export function stateOfNode(
+  before: DatabaseFacts,
+  now: DatabaseFacts,
+  origin: DatabaseFacts,
+): string {
+  const reset = judgeReset(before, now);
+  // Untouched by this restore is no database to start k3s on where one before it left half of one.
+  const state = reset === "untouched" ? judgeReset(origin, now) : reset;
   const held = `k3s is stopped and held (${K3S_HOLD_FILE}), a reboot does not start it`;
   if (state === "untouched") {
     return `the database was not touched: it is in ${K3S_DATABASE_DIRECTORY}/etcd as it was; ${held}. ` +
       "A new cluster.restore may follow. To run the cluster as it was instead: remove " +
       `${K3S_HOLD_FILE}, then systemctl start ${K3S_UNIT}`;
   }
-  const moved = movedAside(before, now);
-  const old = moved.length === 0
+  const folder = oldData(origin, now);
+  const old = folder === null
     ? "there was no database before"
-    : `the old data is whole in ${moved.join(" and ")}`;
+    : `the old data is whole in ${folder}`;
   return `${
     SHOWN[state]
   }; ${old}; ${held}. Do not start k3s by hand: it could come up with an empty ` +

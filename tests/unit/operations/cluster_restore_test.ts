@@ -15,6 +15,7 @@ import {
   createRestoreMachine,
   LOCAL_SNAPSHOT,
   type Resetting,
+  type RestoreMachine,
   SNAPSHOT,
   TOKEN,
   UID,
@@ -162,24 +163,43 @@ Deno.test("cluster.restore: a new one may follow a failed one", async () => {
     assert.equal((await restored(machine)).state, "failed");
     machine.resetting = {};
     await machine.clock.advance(60_000);
-    const { result } = await runCut({
-      setUp() {
-        const state = JSON.parse(machine.disk.text(STATE_FILE) ?? "");
-        machine.disk.put(STATE_FILE, JSON.stringify({ ...state, operation: null }));
-        return machine;
-      },
-      offer: () => ({
-        id: "op_2",
-        kind: "cluster.restore",
-        params: { snapshot: SNAPSHOT, from: "s3" },
-      }),
-      apiUp: false,
-      assertEnd: () => {},
-    }, null);
+    const result = await restoredAgain(machine, "op_2");
     assert.equal(result.state, "succeeded", `${until}: ${JSON.stringify(result)}`);
     assert.equal(machine.disk.text(K3S_HOLD_FILE), null);
   }
 });
+
+Deno.test("cluster.restore: one that fails after a failed one tells the old data from its rest", async () => {
+  const machine = createRestoreMachine();
+  machine.resetting = { until: "etcd moved aside" };
+  const first = await restored(machine);
+  const old = /the old data is whole in (\S+);/.exec(first.message ?? "")?.[1];
+  assert.ok(old !== undefined, first.message);
+  for (const [index, until] of (["nothing", "etcd restored", "nothing"] as const).entries()) {
+    machine.resetting = { until };
+    await machine.clock.advance(60_000);
+    const { message = "" } = await restoredAgain(machine, `op_${index + 2}`);
+    assert.ok(message.includes(`the old data is whole in ${old};`), `${until}: ${message}`);
+    assert.ok(message.includes("Do not start k3s by hand"), message);
+    await assertHeld(machine);
+  }
+});
+
+/** Another restore, when the result of the one before it is acknowledged. */
+async function restoredAgain(machine: RestoreMachine, id: string) {
+  const { result } = await runCut({
+    setUp() {
+      const state = JSON.parse(machine.disk.text(STATE_FILE) ?? "");
+      machine.disk.put(STATE_FILE, JSON.stringify({ ...state, operation: null }));
+      return machine;
+    },
+    offer: () => ({ id, kind: "cluster.restore", params: { snapshot: SNAPSHOT, from: "s3" } }),
+    apiUp: false,
+    mayEnd: ["succeeded", "failed"],
+    assertEnd: () => {},
+  }, null);
+  return result;
+}
 
 Deno.test("cluster.restore: the own Node is never deleted, whatever k3s calls it", async () => {
   const machine = createRestoreMachine();
