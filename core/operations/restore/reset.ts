@@ -31,7 +31,7 @@ export async function resetRestore(tools: Tools): Promise<StepEnd> {
     };
   };
   if (await isUnitUp(ports) || (await findK3sProcesses(ports.disk)).length > 0) {
-    return await notBegun("a k3s runs on this node, although it was stopped");
+    return { kind: "failed", message: `the reset was not begun: ${RUNS}` };
   }
   const held = await placeHold(ports, `cluster.restore ${id} holds k3s until its reset succeeded`);
   if (!held.ok) return await notBegun(held.error.message);
@@ -79,10 +79,15 @@ export async function resetRestore(tools: Tools): Promise<StepEnd> {
 const PROVEN = "k3s ended with 0 and said that the cluster is reset, and the new database and " +
   "certificates are on the disk";
 
+const RUNS =
+  "k3s runs on this node, although it was stopped and held: whoever started it has the last " +
+  "word; nothing was changed by this step, stop k3s and ask for a new cluster.restore";
+
 /** What the node shows of a reset that was cut short. */
 export async function probeReset(tools: Tools): Promise<Probe> {
   const { id, ports } = tools;
   const { before } = stopped(tools.handed);
+  if (await isUnitUp(ports)) return { kind: "unclear", message: RUNS };
   // A reset can outlive the agent that began it, and is not disturbed.
   const quiet = await tools.waitFor(
     "k3s to end what it does",
