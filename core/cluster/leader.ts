@@ -18,6 +18,14 @@ const LEASE = {
   name: "pbx-agent-leader",
 } as const;
 
+const MANAGED = { "pbx.io/managed": "true" };
+const NAMESPACE_REF = { apiVersion: "v1", resource: "namespaces", name: NAMESPACE } as const;
+const NAMESPACE_OBJECT = {
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name: NAMESPACE, labels: MANAGED },
+} as const;
+
 /** Whether this node's agent leads, where the cluster has more than one server. */
 export interface Leader {
   /** Leads now: the lease is held, and has not run out by the local monotonic clock. */
@@ -63,12 +71,21 @@ export function createLeader({ k8s, clock, log, holder }: LeaderParts): Leader {
     if (written.error.code === "refused" && written.error.status === 409) {
       return lost("another node was faster");
     }
-    if (written.error.code === "refused" && written.error.status === 404) {
-      await k8s.apply(
-        { apiVersion: "v1", resource: "namespaces", name: NAMESPACE },
-        { apiVersion: "v1", kind: "Namespace", metadata: { name: NAMESPACE, labels: MANAGED } },
-      );
+    if (written.error.code === "refused" && written.error.status === 404 && live === null) {
+      const made = await k8s.apply(NAMESPACE_REF, NAMESPACE_OBJECT);
+      if (made.ok && (await k8s.create(LEASE, lease)).ok) held(since);
     }
+  }
+
+  /** Nobody can have led where not even the namespace is there. */
+  async function isFirst(): Promise<boolean> {
+    const namespace = await k8s.get(NAMESPACE_REF);
+    return namespace.ok && namespace.value === null;
+  }
+
+  function isFree(lease: JsonObject): boolean {
+    const other = at(lease, "spec", "holderIdentity");
+    return other === holder || other === undefined || other === "";
   }
 
   return {
@@ -79,23 +96,21 @@ export function createLeader({ k8s, clock, log, holder }: LeaderParts): Leader {
       const live = await k8s.get(LEASE);
       // Whoever cannot renew goes on only until the lease runs out by the own clock.
       if (!live.ok) return;
-      if (live.value === null) return await take(null, since);
-      const other = at(live.value, "spec", "holderIdentity");
-      if (other === holder || other === undefined || other === "") {
-        return await take(live.value, since);
+      const lease = live.value;
+      if (lease === null ? leads() || await isFirst() : isFree(lease)) {
+        return await take(lease, since);
       }
-      lost(`${other} holds the lease`);
-      const version = String(at(live.value, "metadata", "resourceVersion"));
+      if (lease !== null) lost(`${at(lease, "spec", "holderIdentity")} holds the lease`);
+      // Of a lease that was deleted, whoever held it may still live: it counts as one that was renewed.
+      const version = lease === null ? "none" : String(at(lease, "metadata", "resourceVersion"));
       if (version !== seen.version) {
         seen = { version, at: clock.monotonic() };
       } else if (clock.monotonic() - seen.at >= LEASE_MS) {
-        await take(live.value, since);
+        await take(lease, since);
       }
     },
   };
 }
-
-const MANAGED = { "pbx.io/managed": "true" };
 
 /** With the resourceVersion of the lease that was read: of two that try, one is refused. */
 function leaseObject(live: JsonObject | null, holder: string, now: number): JsonObject {
