@@ -10,6 +10,7 @@ export interface Waker {
 export function openWaker(stop: AbortSignal): Waker {
   let current = new AbortController();
   stop.addEventListener("abort", () => current.abort(), { once: true });
+  if (stop.aborted) current.abort();
   return {
     signal() {
       if (current.signal.aborted && !stop.aborted) current = new AbortController();
