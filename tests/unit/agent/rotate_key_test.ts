@@ -175,8 +175,25 @@ Deno.test("agent.rotate_key: a portal that lost the registration is told it agai
   assert.equal(world.stored().revoked, false, "the old key is still taken");
 
   const second = offerRotation(world, "rotate-2");
-  await world.pass(ROTATION_MS);
+  for (let passed = 0; passed < ROTATION_MS; passed += 1_000) {
+    await world.pass(1_000);
+    assert.ok(pairsIn(world).length <= 2, "a third pair was made");
+  }
   assertRotated(world, second, before);
+  await world.stop();
+});
+
+Deno.test("agent.rotate_key: everything stored is sealed to the new key before that is confirmed", async () => {
+  const world = await createSettledWorld();
+  const before = publicKeysOf(world);
+  const operation = offerRotation(world);
+  // The sync that offers it passes, the one that would confirm it does not.
+  world.portal.fault({ match: { path: "/sync" }, skip: 1, count: 3, action: { status: 503 } });
+  while (!pairsIn(world).includes("previous")) await world.pass(1_000);
+  assertSealedAnew(world);
+  assert.notEqual(agentOf(world).previous, null);
+  await world.pass(ROTATION_MS);
+  assertRotated(world, operation, before);
   await world.stop();
 });
 
