@@ -12,7 +12,7 @@ export interface AddonKeeper {
   converge(context: BoundContext, turn: AddonTurn): Promise<boolean>;
   /** The state of each add-on of the desired state, as it was last seen. */
   reports(context: BoundContext): readonly AddonReport[];
-  /** Another node keeps them now: what was seen here counts no more. */
+  /** Another node keeps them, or there are none: what was seen here counts no more. */
   forget(context: BoundContext): Promise<void>;
 }
 
@@ -46,9 +46,7 @@ export function openAddonKeeper(): AddonKeeper {
       const { addons } = desired.state;
       const rendered = render(context, addons, release);
       const { k8s, disk, log } = context.ports;
-      const planned = addons.length === 0
-        ? { ok: true, value: [] } as const
-        : await lookAndPlan(k8s, { addons, release, rendered, again });
+      const planned = await lookAndPlan(k8s, { addons, release, rendered, again });
       if (!planned.ok) {
         log.write("warn", "addons_not_applied", planned.error);
         return false;

@@ -1,36 +1,100 @@
 import { claimOfExtraKeys, type ClusterObject, sameSecret } from "../cluster/secrets.ts";
+import { takeOverManifest } from "../cluster/take_over.ts";
+import type { DesiredState } from "../protocol/desired_state.ts";
 import type { AddonReport } from "../protocol/sync.ts";
 import { fail, ok, type Result } from "../result.ts";
+import { type AddonKeeper, openAddonKeeper } from "./addon_keeper.ts";
 import { openClusterSecrets } from "./cluster_secrets.ts";
 import type { BoundContext } from "./context.ts";
-import { clearConditions, raiseCondition } from "./context.ts";
+import type { Releases } from "./releases.ts";
 
 /** The cluster's configuration is applied again this often even without a change, milliseconds. */
 const APPLY_AGAIN_MS = 600_000;
 
 /** Keeps the cluster's objects at the desired state (operations.md, Converging: Cluster). */
 export interface ClusterKeeper {
-  converge(context: BoundContext, leader: boolean): Promise<void>;
+  /**
+   * Secrets, then add-ons, where this node leads. `leads` is asked before every write. Tells whether the
+   * agent must end what it does, as the portal may say where the release has to be fetched.
+   */
+  converge(
+    context: BoundContext,
+    releases: Releases,
+    leads: () => boolean,
+  ): Promise<"done" | "stop" | "aborted">;
+  /** The state of each add-on; none where another node keeps them and tells. */
+  reports(context: BoundContext, leads: boolean): readonly AddonReport[];
 }
 
 /** A keeper that has not applied anything yet. */
 export function openClusterKeeper(): ClusterKeeper {
   const open = openOnceEach();
+  const addons = openAddonKeeper();
   let applyAgainAt = Number.NEGATIVE_INFINITY;
+
+  async function keepSecrets(context: BoundContext, { secrets }: DesiredState, turn: Turn) {
+    if (!turn.leads()) return true;
+    const opened = open(secrets, context.identity.sealingKeys);
+    const applied = opened.ok
+      ? await applySecrets(context, opened.value, turn.again, turn.leads)
+      : opened;
+    if (!applied.ok) context.ports.log.write("warn", "secrets_not_applied", applied.error);
+    return applied.ok;
+  }
+
   return {
-    async converge(context, leader) {
+    async converge(context, releases, leads) {
       const desired = context.store.state.desired?.state;
-      await judgeAddons(context);
       // The first start writes the Secrets itself; the leader keeps them from then on.
-      if (!leader || desired === undefined || context.store.state.first_start !== "done") return;
+      if (desired === undefined || context.store.state.first_start !== "done") return "done";
       const now = context.ports.clock.monotonic();
-      const again = now >= applyAgainAt;
-      const opened = open(desired.secrets, context.identity.sealingKeys);
-      const applied = opened.ok ? await applySecrets(context, opened.value, again) : opened;
-      if (!applied.ok) context.ports.log.write("warn", "secrets_not_applied", applied.error);
-      else if (again) applyAgainAt = now + APPLY_AGAIN_MS;
+      const turn = { again: now >= applyAgainAt, leads };
+      const secrets = await keepSecrets(context, desired, turn);
+      const kept = await keepAddons(context, desired, { ...turn, releases, addons });
+      if (kept === "stop" || kept === "aborted") return kept;
+      if (turn.again && leads() && secrets && kept) applyAgainAt = now + APPLY_AGAIN_MS;
+      return "done";
+    },
+    reports(context, leads) {
+      const servers = context.store.state.desired?.state.servers ?? 1;
+      return leads || servers === 1 ? addons.reports(context) : [];
     },
   };
+}
+
+/** One turn at the cluster. */
+interface Turn {
+  readonly again: boolean;
+  leads(): boolean;
+}
+
+/** Whether all of it went through; or why the agent must end what it does. */
+async function keepAddons(
+  context: BoundContext,
+  desired: DesiredState,
+  { again, leads, releases, addons }: Turn & { releases: Releases; addons: AddonKeeper },
+): Promise<boolean | "stop" | "aborted"> {
+  const { disk, log } = context.ports;
+  const isAnothers = desired.servers > 1 && !leads();
+  if (desired.addons.length === 0 || isAnothers) await addons.forget(context);
+  if (desired.addons.length === 0 || !(leads() || isAnothers)) return true;
+
+  const release = await releases.get(context, desired.release);
+  if (!release.ok) {
+    const { code, message } = release.error;
+    if (code === "stop" || code === "aborted") return code;
+    log.write("warn", "addons_not_applied", `no add-on is looked at: ${message}`);
+    return false;
+  }
+  if (!isAnothers) {
+    return await addons.converge(context, { release: release.value, again, stillLeads: leads });
+  }
+  for (const { name, enabled } of desired.addons) {
+    if (!enabled) continue;
+    const taken = await takeOverManifest(disk, log, release.value.addons, name);
+    if (!taken.ok) log.write("warn", "manifest_not_taken_over", taken.error.message);
+  }
+  return true;
 }
 
 /**
@@ -55,6 +119,7 @@ export async function applySecrets(
   context: BoundContext,
   secrets: readonly ClusterObject[],
   always: boolean,
+  stillLeads = () => true,
 ): Promise<Result<void, string>> {
   const { k8s, log } = context.ports;
   for (const { ref, object } of secrets) {
@@ -63,6 +128,7 @@ export async function applySecrets(
     if (!live.ok) return fail(`Secret ${name} could not be read: ${live.error.message}`);
     const same = sameSecret(live.value, object);
     if (same && !always) continue;
+    if (!stillLeads()) return fail("this node leads no longer");
     const claim = claimOfExtraKeys(live.value, object);
     const claimed = claim === null ? live : await k8s.apply(ref, claim);
     const applied = claimed.ok ? await k8s.apply(ref, object) : claimed;
@@ -73,20 +139,4 @@ export async function applySecrets(
     }
   }
   return ok(undefined);
-}
-
-/** What is said of every add-on until they are built. */
-const NOT_IMPLEMENTED = "not implemented: this version of the agent applies no add-ons";
-
-/** The state of each add-on that the desired state switches on. */
-export function addonReports({ store }: BoundContext): readonly AddonReport[] {
-  const addons = store.state.desired?.state.addons ?? [];
-  return addons.filter((addon) => addon.enabled)
-    .map(({ name }) => ({ name, state: "failed", message: NOT_IMPLEMENTED }));
-}
-
-async function judgeAddons(context: BoundContext): Promise<void> {
-  const failed = addonReports(context).map((addon) => addon.name);
-  if (failed.length === 0) await clearConditions(context, "addon_failed");
-  else await raiseCondition(context, "addon_failed", `${failed.join(", ")}: ${NOT_IMPLEMENTED}`);
 }

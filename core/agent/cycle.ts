@@ -3,7 +3,8 @@ import type { JsonValue } from "../json.ts";
 import { accept, refuse } from "./accept.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
-import { addonReports, type ClusterKeeper, openClusterKeeper } from "./converge_cluster.ts";
+import { createLeader, type Leader } from "../cluster/leader.ts";
+import { type ClusterKeeper, openClusterKeeper } from "./converge_cluster.ts";
 import { convergeHost, readPendingRestart } from "./converge_host.ts";
 import { exchange, judgeOffset } from "./exchange.ts";
 import { judgeSyncAnswer } from "./judge.ts";
@@ -21,15 +22,19 @@ export interface CycleParts {
   readonly observer: Observer;
   readonly releases: Releases;
   readonly cluster: ClusterKeeper;
+  /** Asked where the cluster has more than one server; somebody else renews its lease. */
+  readonly leader: Leader;
 }
 
 /** Fresh parts, at the agent's start. */
-export function openCycleParts(): CycleParts {
+export function openCycleParts({ ports, binding }: BoundContext): CycleParts {
+  const { k8s, clock, log } = ports;
   return {
     first: true,
     observer: openObserver(),
     releases: openReleases(),
     cluster: openClusterKeeper(),
+    leader: createLeader({ k8s, clock, log, holder: binding.node_name }),
   };
 }
 
@@ -60,7 +65,9 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
   // After a 426 the version that runs is the wrong one, whatever the desired state says.
   if (synced.end === "accepted") await judgeOwnVersion(context);
   await convergeHost(context);
-  await parts.cluster.converge(context, isLeader(context, observation));
+  const leads = () => isLeader(context, parts.leader, observation);
+  const converged = await parts.cluster.converge(context, parts.releases, leads);
+  if (converged !== "done") return converged;
   if (synced.end === "accepted") await takeOffer(context, synced.operation, observation.apiUp);
   await judgeDisk(context);
   return synced.end;
@@ -73,6 +80,7 @@ export async function sync(
   observation: Observation,
   once = false,
 ): Promise<Synced> {
+  const leads = isLeader(context, parts.leader, observation);
   const report = buildReport({
     program: context.program,
     programSha256: await context.program.sha256(),
@@ -80,9 +88,9 @@ export async function sync(
     binding: context.binding,
     state: context.store.state,
     observation,
-    leader: isLeader(context, observation),
+    leader: leads,
     pending: await readPendingRestart(context.ports.disk, context.store.state),
-    addons: addonReports(context),
+    addons: parts.cluster.reports(context, leads),
   });
   const outcome = await exchange(context, {
     channel: "sync",
@@ -159,12 +167,9 @@ async function receive(
   return { end: end === "done" ? "accepted" : end, operation: judgement.operation };
 }
 
-/**
- * Whether this agent leads. On one server it does while the API is up; with more, a Lease decides, which
- * is not implemented: such a node never leads.
- */
-function isLeader({ store }: BoundContext, { apiUp }: Observation): boolean {
-  return apiUp && (store.state.desired?.state.servers ?? 1) === 1;
+/** Whether this agent leads: on one server while the API is up; of several who holds the lease. */
+function isLeader({ store }: BoundContext, leader: Leader, { apiUp }: Observation): boolean {
+  return (store.state.desired?.state.servers ?? 1) === 1 ? apiUp : leader.leads();
 }
 
 /**

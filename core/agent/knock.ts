@@ -9,7 +9,7 @@ export async function knock(context: BoundContext): Promise<boolean> {
   const wait = context.channels.waitMs("sync");
   if (wait > 0) await context.ports.clock.sleep(wait, context.stop);
   if (context.stop.aborted) return false;
-  const parts = openCycleParts();
+  const parts = openCycleParts(context);
   const synced = await sync(context, parts, await parts.observer.observe(context), true);
   return synced.end === "accepted";
 }

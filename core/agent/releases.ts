@@ -12,7 +12,7 @@ export interface NoRelease {
   readonly message: string;
 }
 
-/** Verified release manifests: the one in use is kept, in memory and on disk. */
+/** Verified release manifests: the last ones used are kept in memory, the last one fetched on disk. */
 export interface Releases {
   /** The verified manifest of `version`, fetched where it is not at hand. */
   get(context: BoundContext, version: string): Promise<Result<Release, NoRelease>>;
@@ -24,15 +24,28 @@ interface Refusal {
   readonly error: NoRelease;
 }
 
+/** Releases that are kept in memory. */
+const HELD = 2;
+
 /** An empty cache; the file of an earlier run is verified again before it counts. */
 export function openReleases(): Releases {
-  let held: Release | null = null;
+  // The one in use, and one that is offered and perhaps never taken.
+  let held: readonly Release[] = [];
   let refusal: Refusal | null = null;
+
+  function hold(release: Release): void {
+    const others = held.filter(({ version }) => version !== release.version);
+    held = [release, ...others].slice(0, HELD);
+  }
 
   return {
     async get(context, version) {
-      if (held?.version !== version) held = await fromDisk(context, version);
-      if (held !== null) return ok(held);
+      const found = held.find((release) => release.version === version) ??
+        await fromDisk(context, version);
+      if (found !== null) {
+        hold(found);
+        return ok(found);
+      }
       if (context.channels.waitMs("manifests") > 0) {
         refusal ??= refusalBefore(context);
         if (refusal === null) return unavailable(version, "waiting after earlier trouble");
@@ -44,7 +57,7 @@ export function openReleases(): Releases {
       }
       const fetched = await fromPortal(context, version);
       refusal = fetched.ok ? null : { version, error: fetched.error };
-      if (fetched.ok) held = fetched.value;
+      if (fetched.ok) hold(fetched.value);
       return fetched;
     },
   };

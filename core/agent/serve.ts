@@ -1,6 +1,7 @@
+import { type Leader, RENEW_MS } from "../cluster/leader.ts";
 import { isOwed } from "../operations/outbox.ts";
 import type { BoundContext } from "./context.ts";
-import { cycle, openCycleParts } from "./cycle.ts";
+import { cycle, type CycleParts, openCycleParts } from "./cycle.ts";
 import { dropToken } from "./drop_token.ts";
 import { advanceFirstStart } from "./first_start.ts";
 import type { LifeEvent } from "./life.ts";
@@ -34,10 +35,12 @@ export async function serve(
   moved: (event: LifeEvent) => Promise<void>,
 ): Promise<ServeEnd> {
   const waker = openWaker(context.stop);
+  const parts = openCycleParts(context);
   // In this order where two are due at once: what the first sync brings is there when k3s starts.
   const tasks = [
     tokenTask(context),
-    cycleTask(context),
+    leaderTask(context, parts.leader, waker),
+    cycleTask(context, parts),
     firstStartTask(context, moved),
     eventsTask(context),
     operationTask(context, waker),
@@ -78,9 +81,33 @@ function tokenTask(context: BoundContext): Task {
   };
 }
 
-function cycleTask(context: BoundContext): Task {
+/** The lease is renewed beside the other tasks: one that hangs must not cost it. */
+function leaderTask(context: BoundContext, leader: Leader, waker: Waker): Task {
+  const { clock, log } = context.ports;
+  let due = clock.monotonic();
+  let running = false;
+  return {
+    due() {
+      const { desired, first_start } = context.store.state;
+      const isOneOfSeveral = (desired?.state.servers ?? 1) > 1 && first_start === "done";
+      return isOneOfSeveral && !running ? due : null;
+    },
+    run() {
+      running = true;
+      due = clock.monotonic() + RENEW_MS;
+      void leader.renew()
+        .catch((cause) => log.write("error", "leader_fault", String(cause)))
+        .finally(() => {
+          running = false;
+          waker.wake();
+        });
+      return Promise.resolve(null);
+    },
+  };
+}
+
+function cycleTask(context: BoundContext, parts: CycleParts): Task {
   const { clock, random } = context.ports;
-  const parts = openCycleParts();
   // At a start one attempt is made at once, but for a running Retry-After (protocol §1).
   let due = clock.monotonic();
   return {

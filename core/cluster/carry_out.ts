@@ -1,13 +1,12 @@
-import { skipPath } from "../host/manifests.ts";
 import type { Disk } from "../ports/disk.ts";
 import type { K8s, K8sError } from "../ports/k8s.ts";
 import type { Log } from "../ports/log.ts";
 import type { AddonReport } from "../protocol/sync.ts";
 import { fail, ok, type Result } from "../result.ts";
-import { writeDocument } from "../state/durable.ts";
 import type { AddonPlan } from "./addon_plan.ts";
 import { at, type LiveObject } from "./live.ts";
-import { templateOf, type Templates } from "./requirements.ts";
+import type { Templates } from "./requirements.ts";
+import { takeOverManifest } from "./take_over.ts";
 
 /** What a plan is carried out with. */
 export interface Hands {
@@ -70,8 +69,8 @@ function hasWrites({ apply, prune, remove }: AddonPlan): boolean {
 async function carryOutOne(hands: Hands, plan: AddonPlan): Promise<Result<void, Fault>> {
   const { k8s } = hands;
   if (plan.apply.length > 0) {
-    const taken = await takeOver(hands, plan.name);
-    if (!taken.ok) return taken;
+    const taken = await takeOverManifest(hands.disk, hands.log, hands.templates, plan.name);
+    if (!taken.ok) return fail({ stop: null, message: taken.error.message });
   }
   for (const { ref, object, why } of plan.apply) {
     if (!hands.stillLeads()) return NO_LONGER;
@@ -103,26 +102,6 @@ function faultOf({ resource, name }: LiveObject["ref"], { code, message }: K8sEr
     stop: code === "unreachable" ? code : null,
     message: `${resource}/${name}: ${message}`,
   };
-}
-
-/**
- * Takes the add-on's first-start manifest from k3s: the file beside it makes k3s leave its objects alone,
- * before the API has them in another form (k3s fact E).
- */
-async function takeOver(
-  { disk, templates, log }: Hands,
-  name: string,
-): Promise<Result<void, Fault>> {
-  const manifest = templateOf(name, templates)?.manifest;
-  if (manifest === undefined) return ok(undefined);
-  const path = skipPath(manifest);
-  const there = await disk.stat(path);
-  if (!there.ok) return fail({ stop: null, message: there.error.message });
-  if (there.value !== null) return ok(undefined);
-  const written = await writeDocument(disk, path, new Uint8Array());
-  if (!written.ok) return fail({ stop: null, message: written.error.message });
-  log.write("info", "manifest_taken_over", `${path} is written: the API manages this add-on now`);
-  return ok(undefined);
 }
 
 function say({ log }: Hands, addon: string, verb: string, message: string): void {

@@ -108,33 +108,36 @@ Deno.test("cluster: what the API refuses is tried again in later cycles", async 
   await world.stop();
 });
 
-Deno.test("cluster: with several servers no agent writes before there is a leader", async () => {
+Deno.test("cluster: of several servers the holder of the lease writes, no other", async () => {
   const world = await createSettledWorld();
-  world.portal.desire({ servers: 3, secrets: { hcloud: { token: { plain: "the-new-token" } } } });
+  const lease = "/apis/coordination.k8s.io/v1/namespaces/pbx-system/leases/pbx-agent-leader";
+  world.portal.desire({ servers: 3 });
   await world.pass(70_000);
+  assert.equal(world.lastReport().node.leader, true);
+  const held = world.k8s.read(lease);
+  assert.equal((held?.["spec"] as { readonly holderIdentity: string }).holderIdentity, "demo-1");
+
+  // Another node has it now and renews it.
+  for (let i = 0; i < 8; i++) {
+    const spec = { holderIdentity: "demo-2", leaseTransitions: i };
+    const metadata = { name: "pbx-agent-leader", namespace: "pbx-system" };
+    world.k8s.write(
+      lease,
+      { apiVersion: "coordination.k8s.io/v1", kind: "Lease", metadata, spec },
+      "pbx-agent",
+    );
+    if (i === 1) {
+      world.portal.desire({ secrets: { hcloud: { token: { plain: "the-new-token" } } } });
+    }
+    await world.pass(15_000);
+  }
   assert.equal(world.lastReport().node.leader, false);
   assert.notEqual(secretData(world, "hcloud")["token"], "the-new-token");
-  await world.stop();
-});
 
-Deno.test("cluster: an add-on that is switched on is told as failed while there are none", async () => {
-  const world = await createSettledWorld();
-  const addon = { options: {} };
-  world.portal.desire({
-    addons: [
-      { name: "hcloud-cloud-controller-manager", enabled: true, ...addon },
-      { name: "external-dns", enabled: false, ...addon },
-    ],
-  });
-  await world.pass(70_000);
-  const { addons, conditions } = world.lastReport();
-  assert.deepEqual(addons.map(({ name, state }) => [name, state]), [
-    ["hcloud-cloud-controller-manager", "failed"],
-  ]);
-  assert.deepEqual(conditions.map(({ code }) => code), ["addon_failed"]);
-  world.portal.desire({ addons: [] });
-  await world.pass(70_000);
-  assert.deepEqual(world.conditions(), []);
+  // It is gone: after a lease's length this node takes over.
+  await world.pass(150_000);
+  assert.equal(world.lastReport().node.leader, true);
+  assert.equal(secretData(world, "hcloud")["token"], "the-new-token");
   await world.stop();
 });
 
