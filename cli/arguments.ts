@@ -2,7 +2,15 @@ import { parseArgs } from "node:util";
 import { fail, ok, type Result } from "../core/result.ts";
 
 /** The program's commands. */
-export const COMMANDS = ["run", "status", "operations", "version", "uninstall", "help"] as const;
+export const COMMANDS = [
+  "run",
+  "status",
+  "operations",
+  "plan",
+  "version",
+  "uninstall",
+  "help",
+] as const;
 /** One of them. */
 export type Command = (typeof COMMANDS)[number];
 
@@ -13,7 +21,7 @@ export interface Arguments {
   readonly root?: string;
   /** `status`: for people. */
   readonly text: boolean;
-  /** `operations`: for programs. */
+  /** `operations`, `plan`: for programs. */
   readonly json: boolean;
   /** `operations`: this one in detail. */
   readonly operation?: string;
@@ -29,6 +37,7 @@ const USAGE = `usage: pbx-agent COMMAND [--root DIR]
   status [--text]    what the agent knows of this node, as JSON or for people; no secret in it
   operations [ID] [--json]
                      what the portal asked for and what came of it; one of them with steps and log
+  plan [--json]      what the next cycle would change in the cluster, and why; writes nothing
   version            the version, and the IDs of the built-in release keys
   uninstall [--yes]  say what would be removed; with --yes remove it. k3s and its data stay
   help               this text
@@ -49,6 +58,7 @@ const FLAGS: Readonly<Record<Command, readonly string[]>> = {
   run: ["cycle"],
   status: ["text", "json"],
   operations: ["json"],
+  plan: ["json"],
   version: [],
   uninstall: ["yes"],
   help: [],

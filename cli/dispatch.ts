@@ -1,5 +1,6 @@
 import { parseArguments, usage } from "./arguments.ts";
 import { operations } from "./commands/operations.ts";
+import { plan } from "./commands/plan.ts";
 import { run } from "./commands/run.ts";
 import { status } from "./commands/status.ts";
 import { uninstall } from "./commands/uninstall.ts";
@@ -23,6 +24,8 @@ export async function dispatch(args: readonly string[], entry: Entry): Promise<E
         return await status(parsed.value);
       case "operations":
         return await operations(parsed.value);
+      case "plan":
+        return await plan(parsed.value, entry);
       case "version":
         return version(entry);
       case "uninstall":

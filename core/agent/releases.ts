@@ -1,3 +1,4 @@
+import type { Disk } from "../ports/disk.ts";
 import { verifyRelease } from "../protocol/dsse.ts";
 import type { Release } from "../protocol/release.ts";
 import { fail, ok, type Result } from "../result.ts";
@@ -41,7 +42,7 @@ export function openReleases(): Releases {
   return {
     async get(context, version) {
       const found = held.find((release) => release.version === version) ??
-        await fromDisk(context, version);
+        await readRelease(context.ports.disk, version, context.program.releaseKeys);
       if (found !== null) {
         hold(found);
         return ok(found);
@@ -76,10 +77,15 @@ function refusalBefore({ store }: BoundContext): Refusal | null {
   return null;
 }
 
-async function fromDisk(context: BoundContext, version: string): Promise<Release | null> {
+/** The release that an earlier fetch left on the disk; null where it is another one or does not verify. */
+export async function readRelease(
+  disk: Disk,
+  version: string,
+  releaseKeys: readonly Uint8Array[],
+): Promise<Release | null> {
   // The disk is no authority: what it holds counts only if a built-in key's signature holds today.
-  const found = await readDocument(context.ports.disk, RELEASE_FILE, (bytes) => {
-    const release = verifyRelease(bytes, version, context.program.releaseKeys);
+  const found = await readDocument(disk, RELEASE_FILE, (bytes) => {
+    const release = verifyRelease(bytes, version, releaseKeys);
     return release.ok
       ? { kind: "loaded", value: release.value }
       : { kind: "unreadable", reason: release.error.message };

@@ -1,3 +1,4 @@
+import type { JsonObject } from "../json.ts";
 import type { AddonReport } from "../protocol/sync.ts";
 import type { AllowedObject } from "./allowed_object.ts";
 import type { LiveObject } from "./live.ts";
@@ -5,6 +6,8 @@ import type { LiveObject } from "./live.ts";
 /** An object to apply, and why. */
 export interface PlannedApply extends AllowedObject {
   readonly why: "missing" | "differs" | "again";
+  /** The object as it is; null where there is none. */
+  readonly live: JsonObject | null;
 }
 
 /** What is to be done about one add-on, and what is said of it. */

@@ -4,52 +4,86 @@ import { at } from "./live.ts";
 /** The name that the agent writes under (operations.md, Converging). */
 const FIELD_MANAGER = "pbx-agent";
 
-/**
- * Whether applying `wanted` would change the live object: it lacks something of what is wanted, or it
- * still has a field that the agent set once and no longer wants. Fields that others set stay, whoever
- * they are; lists count as a whole.
- */
+/** One field in which a live object is not as wanted. */
+export interface Difference {
+  /** From the object's top to the field. */
+  readonly path: readonly string[];
+  /** Absent where the live object has no such field. */
+  readonly live?: JsonValue;
+  /** Absent where it is wanted no more. */
+  readonly wanted?: JsonValue;
+}
+
+/** Whether applying `wanted` would change the live object. */
 export function differs(live: JsonObject | null, wanted: JsonObject): boolean {
-  return live === null || !holds(live, wanted) || ownsMore(live, wanted);
+  return live === null || differences(live, wanted).length > 0;
 }
 
-function holds(live: JsonValue | undefined, wanted: JsonValue): boolean {
-  if (isJsonObject(wanted)) {
-    // An empty object or a null that was never stored is the same as none.
-    if (live === undefined) return Object.keys(wanted).length === 0;
-    return isJsonObject(live) &&
-      Object.entries(wanted).every(([key, value]) =>
-        holds(Object.hasOwn(live, key) ? live[key] : undefined, value)
-      );
-  }
-  if (Array.isArray(wanted)) {
-    return Array.isArray(live) && live.length === wanted.length &&
-      wanted.every((item, index) => same(live[index], item));
-  }
-  return live === wanted || (live === undefined && wanted === null);
-}
-
-function same(one: JsonValue | undefined, other: JsonValue): boolean {
-  return one !== undefined && holds(one, other) && holds(other, one);
-}
-
-/** Whether the API has the agent down as owner of a field that is wanted no more. */
-function ownsMore(live: JsonObject, wanted: JsonObject): boolean {
+/**
+ * What applying `wanted` would change: what the live object lacks or has otherwise, and fields that the
+ * agent set once and no longer wants. Fields that others set stay, whoever they are; lists count as a
+ * whole.
+ */
+export function differences(live: JsonObject, wanted: JsonObject): readonly Difference[] {
   const entries = at(live, "metadata", "managedFields");
-  if (!Array.isArray(entries)) return false;
-  return entries.some((entry) =>
-    at(entry, "manager") === FIELD_MANAGER && at(entry, "operation") === "Apply" &&
-    namesMore(at(entry, "fieldsV1"), wanted)
+  const applied = (Array.isArray(entries) ? entries : []).filter((entry) =>
+    at(entry, "manager") === FIELD_MANAGER && at(entry, "operation") === "Apply"
   );
+  return [
+    ...lacking([], live, wanted),
+    ...applied.flatMap((entry) => letGo([], at(entry, "fieldsV1"), live, wanted)),
+  ];
+}
+
+type Path = readonly string[];
+
+function lacking(path: Path, live: JsonValue | undefined, wanted: JsonValue): Difference[] {
+  if (!isJsonObject(wanted)) return same(live, wanted) ? [] : [{ path, ...given(live), wanted }];
+  // An empty object that was never stored is the same as none.
+  if (live === undefined && Object.keys(wanted).length === 0) return [];
+  if (!isJsonObject(live)) return [{ path, ...given(live), wanted }];
+  return Object.entries(wanted).flatMap(([key, value]) => {
+    return lacking([...path, key], own(live, key), value);
+  });
 }
 
 /** `f:<key>` is a field of a map; `k:` and `v:` are items of lists, which count as a whole. */
-function namesMore(fields: JsonValue | undefined, wanted: JsonValue | undefined): boolean {
-  if (!isJsonObject(fields)) return false;
-  return Object.entries(fields).some(([name, inner]) => {
-    if (!name.startsWith("f:")) return false;
+function letGo(
+  path: Path,
+  fields: JsonValue | undefined,
+  live: JsonValue | undefined,
+  wanted: JsonValue | undefined,
+): Difference[] {
+  if (!isJsonObject(fields) || !isJsonObject(wanted)) return [];
+  return Object.entries(fields).flatMap(([name, inner]) => {
+    if (!name.startsWith("f:")) return [];
     const key = name.slice(2);
-    if (!isJsonObject(wanted) || !Object.hasOwn(wanted, key)) return true;
-    return isJsonObject(wanted[key]) && namesMore(inner, wanted[key]);
+    const there = isJsonObject(live) ? own(live, key) : undefined;
+    const here = [...path, key];
+    if (!Object.hasOwn(wanted, key)) return [{ path: here, ...given(there) }];
+    return letGo(here, inner, there, wanted[key]);
   });
+}
+
+/** Whether two values are the same but for empty objects and nulls, which the API does not store. */
+function same(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
+  if (isJsonObject(one) || isJsonObject(other)) {
+    const [left, right] = [one ?? {}, other ?? {}];
+    if (!isJsonObject(left) || !isJsonObject(right)) return false;
+    return [...Object.keys(left), ...Object.keys(right)].every((key) =>
+      same(own(left, key), own(right, key))
+    );
+  }
+  if (Array.isArray(one) && Array.isArray(other)) {
+    return one.length === other.length && one.every((item, index) => same(item, other[index]));
+  }
+  return one === other || (one ?? null) === (other ?? null);
+}
+
+function own(value: JsonObject, key: string): JsonValue | undefined {
+  return Object.hasOwn(value, key) ? value[key] : undefined;
+}
+
+function given(live: JsonValue | undefined): { readonly live?: JsonValue } {
+  return live === undefined ? {} : { live };
 }

@@ -108,19 +108,15 @@ function planApply({ input, name }: Scene, objects: readonly AllowedObject[]): A
   const checks = templateOf(name, input.templates)?.health ?? [];
   const waits = checks.map((check) => unhealthy(check, live)).find((why) => why !== null) ?? null;
   const known = objects.filter(({ ref }) => !live.unknownKinds.has(ref.resource));
-  const changed = known.flatMap((object): PlannedApply[] => {
-    const found = live.managed.get(refKey(object.ref))?.object ?? null;
-    if (found === null) return [{ ...object, why: "missing" }];
-    if (differs(found, object.object)) return [{ ...object, why: "differs" }];
-    return [];
-  });
   // While it is not healthy, everything is applied in every cycle (operations.md, the table).
   const all = input.again || waits !== null;
-  const apply = all
-    ? known.map((object): PlannedApply =>
-      changed.find(({ ref }) => ref === object.ref) ?? { ...object, why: "again" }
-    )
-    : changed;
+  const judged = known.map((object): PlannedApply => {
+    const found = live.managed.get(refKey(object.ref))?.object ?? null;
+    const why = found === null ? "missing" : differs(found, object.object) ? "differs" : "again";
+    return { ...object, why, live: found };
+  });
+  const changed = judged.filter(({ why }) => why !== "again");
+  const apply = all ? judged : changed;
   const after = requirementsOf(name, input.templates);
   if (unknown !== undefined) {
     // A chart may bring the kind of another of its add-on's objects: all that can be applied is.

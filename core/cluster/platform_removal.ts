@@ -41,7 +41,7 @@ export function planPlatformRemoval(
       ...keep,
       state: "pending",
       message: "a Platform that installs nothing is applied first",
-      apply: [{ ref: platform.ref, object: nothing, why: "differs" }],
+      apply: [{ ref: platform.ref, object: nothing, why: "differs", live: platform.object }],
     };
   }
   const isRemoved = condition(platform.object, REMOVED)?.status === "True" &&

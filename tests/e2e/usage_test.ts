@@ -35,7 +35,7 @@ Deno.test("program: help is no error, and names every command", async () => {
   for (const args of [["help"], ["run", "-h"]]) {
     const { code, stdout, stderr } = await runProgram("cli/main.ts", args);
     assert.deepEqual([code, stderr], [0, ""]);
-    for (const command of ["run", "status", "version", "uninstall"]) {
+    for (const command of ["run", "status", "plan", "version", "uninstall"]) {
       assert.match(stdout, new RegExp(`^  ${command}\\b`, "m"));
     }
   }

@@ -1,0 +1,40 @@
+import type { Change, PlanView } from "../core/agent/plan_view.ts";
+
+/** Longest value of a field that is shown, characters. */
+const MAX_VALUE = 100;
+
+/** The plan for people. */
+export function planText({ revision, release, servers, secrets, addons }: PlanView): string {
+  const lines = [`revision ${revision} of release ${release}`];
+  if (servers > 1) lines.push(`of ${servers} servers only the one that leads carries this out`);
+  lines.push("", "Secrets of the cluster", ...changeLines(secrets));
+  for (const { name, state, message, changes } of addons) {
+    const said = message === undefined ? "" : `: ${message}`;
+    lines.push("", `add-on ${name}: ${state}${said}`, ...changeLines(changes));
+  }
+  if (addons.length === 0) lines.push("", "no add-ons are named");
+  lines.push("", "Nothing was written.", "");
+  return lines.map(harmless).join("\n");
+}
+
+function changeLines(changes: readonly Change[]): string[] {
+  if (changes.length === 0) return ["  nothing to do"];
+  return changes.flatMap(({ action, object, why, differences }) => [
+    `  ${action.padEnd(6)} ${object}: ${why}`,
+    ...differences.map(({ field, live, wanted }) =>
+      `           ${field}: ${valueText(live)} -> ${valueText(wanted)}`
+    ),
+  ]);
+}
+
+function valueText(value: unknown): string {
+  if (value === undefined) return "(none)";
+  const text = JSON.stringify(value);
+  return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}...` : text;
+}
+
+/** Without what would steer a terminal: values come from elsewhere. */
+function harmless(line: string): string {
+  // deno-lint-ignore no-control-regex -- they are what is looked for
+  return line.replace(/[\x00-\x1f\x7f-\x9f]/g, "?");
+}
