@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { waitUntil } from "../../lab/wait_until.ts";
 import { readKept, viewPortal } from "../first_start/node.ts";
 import type { Node } from "../first_start/node.ts";
 import type { Result } from "./operation.ts";
@@ -26,8 +27,11 @@ export async function assertRestored(
   { identity, marks }: { readonly identity: Identity; readonly marks: readonly string[] },
 ): Promise<void> {
   assert.equal(result.state, "succeeded", JSON.stringify(result, null, 1));
-  const truth = await lookAt(node);
-  assert.equal(truth.unit, "active");
+  // The API is up a little before k3s tells systemd so.
+  const truth = await waitUntil("systemd to call k3s active", async () => {
+    const seen = await lookAt(node);
+    return seen.unit === "active" ? seen : undefined;
+  }, { timeoutMs: 30_000 });
   assert.ok(!truth.isHeld, "k3s is held still");
   assert.ok(!truth.hasSqlite, "k3s came up on sqlite");
   const data = await readData(node);

@@ -17,18 +17,18 @@ export async function killReset(node: Node): Promise<void> {
   for (const pid of await resets(node)) Deno.kill(pid, "SIGKILL");
 }
 
-/** Points of a reset, other than that the database is moved, and how to wait for each. */
-export const RESET_POINTS: readonly (readonly [string, (node: Node) => Promise<void>])[] = [
-  ["when the reset has just begun", async (node) => {
-    await waitUntil("the reset to begin", async () => (await resets(node))[0], WAIT);
-  }],
-  ["when it restores the certificates", async (node) => {
-    const count = (await certificates(node)).length;
-    await waitUntil("the reset to move the certificates", async () => {
-      return (await certificates(node)).length > count ? true : undefined;
-    }, WAIT);
-  }],
-];
+/** Returns as soon as a reset runs. */
+export async function whenBegun(node: Node): Promise<void> {
+  await waitUntil("the reset to begin", async () => (await resets(node))[0], WAIT);
+}
+
+/** Returns as soon as a reset has moved the certificates aside, which is the last thing it does. */
+export async function whenCertified(node: Node): Promise<void> {
+  const count = (await certificates(node)).length;
+  await waitUntil("the reset to move the certificates", async () => {
+    return (await certificates(node)).length > count ? true : undefined;
+  }, WAIT);
+}
 
 async function certificates({ container }: Node): Promise<string[]> {
   const list = await container.run(["ls", `${DATABASES}/..`]);
