@@ -4,6 +4,7 @@ import {
   FAKE_K3S_SNAPSHOT,
   FIRST_KUBE_SYSTEM_UID,
 } from "./k3s_script.ts";
+import { stepHelm } from "./helm_controller.ts";
 import { type FakeK8sServer, startFakeK8sServer } from "./k8s_server.ts";
 import { snapshotBytes } from "./snapshot_bytes.ts";
 
@@ -33,6 +34,8 @@ export interface FakeNodeOptions {
 
 const UNITS = "/var/lib/fake-systemd";
 const LOOK_MS = 50;
+/** Between two steps of its helm-controller: long enough to see an add-on that is pending. */
+const HELM_MS = 1_500;
 
 /**
  * Lays the machine out and keeps its k3s: when systemctl is told to start it, its API comes up on
@@ -43,6 +46,7 @@ export async function startFakeNode(options: FakeNodeOptions): Promise<FakeNode>
   await layOut(root, options);
   let server: FakeK8sServer | null = null;
   let ended = false;
+  let helmAt = 0;
 
   async function state(unit: string): Promise<string> {
     const text = await Deno.readTextFile(`${root}${UNITS}/${unit}`).catch(() => "inactive");
@@ -61,6 +65,10 @@ export async function startFakeNode(options: FakeNodeOptions): Promise<FakeNode>
         await delay(apiAfterMs);
         server.installK3sDefinitions();
         server.setNode(nodeName, true);
+      }
+      if (server !== null && Date.now() >= helmAt) {
+        stepHelm(server);
+        helmAt = Date.now() + HELM_MS;
       }
       if (!active && server !== null) {
         await server.stop();

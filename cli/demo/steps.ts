@@ -1,5 +1,6 @@
 import type { FakeNode } from "../../adapters/fake/fake_node.ts";
 import { openAdmin, type Welcome } from "./admin.ts";
+import { runAddonSteps } from "./addon_steps.ts";
 import { hideSecrets } from "./hide_secrets.ts";
 import { type DemoProcess, startProcess } from "./process.ts";
 import type { Story } from "./story.ts";
@@ -83,6 +84,8 @@ export async function runSteps({ story, node, portal }: Stage): Promise<void> {
     await admin.desire({ maintenance: { timezone: "UTC", windows: [always()] } });
     await waitFor("the restart", async () => (await restarts(node)).length > 0);
     story.show("systemctl", (await restarts(node)).join("\n"));
+
+    await runAddonSteps({ story, node, admin });
 
     story.step("A release whose signature is wrong changes nothing");
     const before = await file(SNAPSHOTS);

@@ -79,7 +79,7 @@ export function openAddonKeeper(): AddonKeeper {
   };
 }
 
-const NOT_YET = "this desired state was not carried out yet since the agent's start";
+const NOT_YET = "this desired state was not carried out yet";
 
 /**
  * Renders anew only where the desired state, the release or the keys are others: to open the secrets
