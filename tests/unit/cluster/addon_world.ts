@@ -9,6 +9,7 @@ import { lookAndPlan } from "../../../core/cluster/look_and_plan.ts";
 import { renderAddon } from "../../../core/cluster/render.ts";
 import type { JsonObject, JsonValue } from "../../../core/json.ts";
 import type { AddonSetting } from "../../../core/protocol/desired_state.ts";
+import type { K8s } from "../../../core/ports/k8s.ts";
 import { AddonTemplate, Release } from "../../../core/protocol/release.ts";
 import { Secret } from "../../../core/secret.ts";
 
@@ -51,9 +52,9 @@ export function addon(
   return { name, enabled, options: options as AddonSetting["options"] };
 }
 
-/** A cluster of fakes and the agent's hands in it. */
-export interface AddonWorld {
-  readonly k8s: FakeK8s;
+/** The agent's hands in a cluster, and what it is to do there. */
+export interface AddonHands {
+  readonly k8s: K8s;
   readonly disk: FakeDisk;
   readonly log: FakeLog;
   /** What the release holds; tests change it. */
@@ -61,11 +62,53 @@ export interface AddonWorld {
   /** What the desired state names; tests change it. */
   addons: AddonSetting[];
   leads: boolean;
+}
+
+/** The hands, and a look at what they did. */
+export interface AddonCluster extends AddonHands {
   plan(again?: boolean): Promise<readonly AddonPlan[]>;
   /** Looks, plans and carries out; the states by name, `failed: <message>` where there is one. */
   turn(again?: boolean): Promise<Record<string, string>>;
-  /** `<resource>/<name>` of everything in the cluster that has the agent's label. */
+  /** `<resource>/<name>` of everything in the cluster that has the agent's label, sorted. */
   objects(): Promise<string[]>;
+}
+
+/** A cluster of fakes. */
+export interface AddonWorld extends AddonCluster {
+  readonly k8s: FakeK8s;
+}
+
+/** The plan of the next turn. */
+export async function planWith(hands: AddonHands, again = false): Promise<readonly AddonPlan[]> {
+  const { k8s, addons, templates } = hands;
+  const parts = { addons, release: releaseOf(templates), rendered: render(hands), again };
+  const planned = await lookAndPlan(k8s, parts);
+  if (!planned.ok) throw new Error(planned.error);
+  return planned.value;
+}
+
+/** One turn; see {@link AddonCluster}. */
+export async function turnWith(
+  hands: AddonHands,
+  again = false,
+): Promise<Record<string, string>> {
+  const { k8s, disk, log, templates } = hands;
+  const does = { k8s, disk, log, templates, stillLeads: () => hands.leads };
+  const reports = await carryOut(does, await planWith(hands, again));
+  assert.ok(reports !== null, "leads no longer");
+  return Object.fromEntries(reports.map(({ name, state, message }) => [
+    name,
+    message === undefined ? state : `${state}: ${message}`,
+  ]));
+}
+
+/** Templates by name from what tests say of them. */
+export function templatesOf(
+  parts: Record<string, TemplateParts>,
+): Record<string, AddonTemplate> {
+  return Object.fromEntries(
+    Object.entries(parts).map(([name, rest]) => [name, template(name, rest)]),
+  );
 }
 
 /** A cluster with k3s's kinds, where the named add-ons are in the release. */
@@ -74,34 +117,17 @@ export function createAddonWorld(
   { definitions = true } = {},
 ): AddonWorld {
   const k8s = createFakeK8s();
-  const disk = createFakeDisk();
-  const log = createFakeLog();
   if (definitions) k8s.installK3sDefinitions();
+  k8s.forgetRequests();
   const world: AddonWorld = {
     k8s,
-    disk,
-    log,
-    templates: Object.fromEntries(
-      Object.entries(templates).map(([name, rest]) => [name, template(name, rest)]),
-    ),
+    disk: createFakeDisk(),
+    log: createFakeLog(),
+    templates: templatesOf(templates),
     addons: [],
     leads: true,
-    async plan(again = false) {
-      const release = releaseOf(world.templates);
-      const { addons } = world;
-      const planned = await lookAndPlan(k8s, { addons, release, again, rendered: render(world) });
-      if (!planned.ok) throw new Error(planned.error);
-      return planned.value;
-    },
-    async turn(again) {
-      const hands = { k8s, disk, log, templates: world.templates, stillLeads: () => world.leads };
-      const reports = await carryOut(hands, await world.plan(again));
-      assert.ok(reports !== null, "leads no longer");
-      return Object.fromEntries(reports.map(({ name, state, message }) => [
-        name,
-        message === undefined ? state : `${state}: ${message}`,
-      ]));
-    },
+    plan: (again) => planWith(world, again),
+    turn: (again) => turnWith(world, again),
     async objects() {
       const names: string[] = [];
       for (const ref of LISTED) {
@@ -149,7 +175,7 @@ const LISTED = [
   { apiVersion: PLATFORM_API, resource: "platforms" },
 ];
 
-function render({ addons, templates }: AddonWorld) {
+function render({ addons, templates }: AddonHands) {
   const world = {
     clusterId: CLUSTER,
     nodeName: "demo-1",
