@@ -24,7 +24,14 @@ export interface AdminClient {
   /** A release like the first one, signed by a key that no agent knows. */
   signBadly(version: string): Promise<void>;
   outage(down: boolean): Promise<void>;
+  /** Queues an operation for the node. */
+  operate(id: string, kind: string, params: Record<string, unknown>): Promise<void>;
+  /** What has come of an operation so far. */
+  operation(id: string): Promise<Body>;
 }
+
+// deno-lint-ignore no-explicit-any -- the admin API's answers are read by eye, not by schema
+type Body = Record<string, any>;
 
 /** The admin API of the portal that printed `welcome`, for its one cluster. */
 export function openAdmin(welcome: Welcome): AdminClient {
@@ -67,8 +74,9 @@ export function openAdmin(welcome: Welcome): AdminClient {
     async outage(down) {
       await call("POST", "/outage", { down });
     },
+    async operate(id, kind, params) {
+      await call("POST", `/clusters/${welcome.cluster}/operations`, { id, kind, params });
+    },
+    operation: (id) => call("GET", `/clusters/${welcome.cluster}/operations/${id}`),
   };
 }
-
-// deno-lint-ignore no-explicit-any -- the admin API's answers are read by eye, not by schema
-type Body = Record<string, any>;

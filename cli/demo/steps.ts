@@ -2,6 +2,7 @@ import type { FakeNode } from "../../adapters/fake/fake_node.ts";
 import { openAdmin, type Welcome } from "./admin.ts";
 import { runAddonSteps } from "./addon_steps.ts";
 import { hideSecrets } from "./hide_secrets.ts";
+import { runOperationSteps } from "./operation_steps.ts";
 import { type DemoProcess, startProcess } from "./process.ts";
 import type { Story } from "./story.ts";
 import { waitFor } from "./wait.ts";
@@ -128,6 +129,8 @@ export async function runSteps({ story, node, portal }: Stage): Promise<void> {
     });
     story.show("50-pbx-ingress.yaml", resumed);
     story.say(`agents that the portal has enrolled: ${await admin.agents()}`);
+
+    await runOperationSteps({ story, node, admin });
 
     story.step("What an operator sees");
     const status = startProcess(["cli/lab.ts", "status", "--text", "--root", node.root]);
