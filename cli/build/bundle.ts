@@ -1,0 +1,51 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { encodeBase64 } from "../../core/protocol/base64.ts";
+import { runCommand } from "./command.ts";
+import { REPOSITORY } from "./repository.ts";
+
+const ENTRY = "cli/main.ts";
+
+/**
+ * Bundles the shipped program into one file without imports, with `releaseKeys` in the place of
+ * `cli/release_keys.ts`; the sources stay as they are. `work` is a folder for what it needs meanwhile.
+ *
+ * `--platform browser` takes the ES module builds of the packages: the CommonJS build of `yaml` asks for
+ * a Node.js module at run time and reads the environment.
+ */
+export async function bundleProgram(
+  output: string,
+  releaseKeys: readonly Uint8Array[],
+  work: string,
+): Promise<void> {
+  const keys = join(work, "release_keys.ts");
+  await Deno.writeTextFile(keys, releaseKeysModule(releaseKeys));
+  const importMap = join(work, "import_map.json");
+  await Deno.writeTextFile(importMap, JSON.stringify(await importMapWith(keys)));
+  const flags = ["--quiet", "--minify", "--platform", "browser", "--import-map", importMap];
+  await runCommand([Deno.execPath(), "bundle", ...flags, "--output", output, ENTRY], {
+    cwd: REPOSITORY,
+  });
+}
+
+/** The source that takes the place of `cli/release_keys.ts`. */
+export function releaseKeysModule(releaseKeys: readonly Uint8Array[]): string {
+  const texts = releaseKeys.map((key) => JSON.stringify(encodeBase64(key)));
+  return `export function builtInReleaseKeys(): readonly Uint8Array[] {
+  return [${texts.join(", ")}].map((text) =>
+    Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));
+}
+`;
+}
+
+/** deno.json's imports, with folders spelled out as import maps want them, and the one replacement. */
+async function importMapWith(keys: string): Promise<{ imports: Record<string, string> }> {
+  const config = JSON.parse(await Deno.readTextFile(join(REPOSITORY, "deno.json")));
+  const imports: Record<string, string> = {};
+  for (const [name, target] of Object.entries<string>(config.imports)) {
+    imports[name] = target;
+    imports[`${name}/`] = `${target.replace(/^npm:/, "npm:/")}/`;
+  }
+  const replaced = pathToFileURL(join(REPOSITORY, "cli/release_keys.ts")).href;
+  return { imports: { ...imports, [replaced]: pathToFileURL(keys).href } };
+}

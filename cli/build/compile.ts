@@ -1,0 +1,39 @@
+import { runCommand } from "./command.ts";
+import type { Architecture } from "./options.ts";
+import { PERMISSION_FLAGS } from "./permissions.ts";
+import { type Compiler, inspectRuntime, TARGETS } from "./runtime.ts";
+
+/** V8's own settings; ARCHITECTURE.md (Measured) has what each is worth. */
+const V8_FLAGS = "--v8-flags=--optimize-for-size,--max-semi-space-size=1";
+
+/**
+ * Without `--no-code-cache` the program keeps compiled code in a file of a predictable name in the
+ * temporary folder, which other users of the machine can write, and runs what it finds there.
+ */
+const FLAGS: readonly string[] = [
+  ...["--quiet", "--no-check", "--no-config", "--no-lock", "--no-npm", "--no-code-cache"],
+  V8_FLAGS,
+  ...PERMISSION_FLAGS,
+];
+
+/** Stands in the program as the time of its one file, which would otherwise make every build differ. */
+const FILE_TIME = new Date(0);
+
+/** Joins `bundle` with the compiler's runtime into one program at `output`. */
+export async function compileProgram(
+  compiler: Compiler,
+  architecture: Architecture,
+  bundle: string,
+  output: string,
+): Promise<void> {
+  const { command, runtime } = compiler;
+  await Deno.utime(bundle, FILE_TIME, FILE_TIME);
+  const target = ["--target", TARGETS[architecture]];
+  // Inherited, DENORT_BIN would be taken for every target.
+  await runCommand([...command, "compile", ...FLAGS, ...target, "--output", output, bundle], {
+    env: { DENORT_BIN: runtime },
+  });
+  const made = inspectRuntime(await Deno.readFile(output))?.architecture;
+  if (made !== architecture) throw new Error(`what was compiled is for ${made ?? "nothing known"}`);
+  await Deno.chmod(output, 0o755);
+}

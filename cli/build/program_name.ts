@@ -1,0 +1,6 @@
+import type { Architecture } from "./options.ts";
+
+/** The name of a built program's file; its gzip copy has `.gz` behind it. */
+export function programName(version: string, architecture: Architecture): string {
+  return `pbx-agent-${version}-linux-${architecture}`;
+}
