@@ -1,4 +1,4 @@
-import type { JsonObject } from "../../core/json.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import {
   fieldName,
   type FieldSet,
@@ -68,6 +68,14 @@ export function applied(stored: Stored, apply: Apply): Stored | ApiAnswer {
     if (!wanted.has(field) && !shared) object = withoutField(object, field);
   }
   object = merged(object, config);
+  for (const field of [...wanted].filter((field) => isEmptied(field, config, before?.fields))) {
+    const path: readonly string[] = JSON.parse(field);
+    if (path.length === 1) {
+      const message = `${path[0]}: Invalid value: "null": must be of type object: "null"`;
+      return failure(422, "Invalid", message);
+    }
+    object = withValue(object, path, null);
+  }
   if (wanted.size > 0) owners.set(manager, { operation: "Apply", fields: wanted, time });
 
   const unchanged = same(object, stored.object) &&
@@ -91,6 +99,24 @@ export function shown({ object, owners }: Stored): JsonObject {
 /** Whether two JSON values are the same, whatever the order of keys. */
 export function same(one: unknown, other: unknown): boolean {
   return canonical(one) === canonical(other);
+}
+
+/** The real one makes null of a map that is sent empty and whose fields the manager had and lets go. */
+function isEmptied(field: string, config: JsonObject, owned: FieldSet = new Set()): boolean {
+  const value = fieldValue(config, field);
+  if (!isJsonObject(value)) return false;
+  const above = `${field.slice(0, -1)},`;
+  return [...owned].some((other) => other.startsWith(above));
+}
+
+function withValue(
+  object: JsonObject,
+  [key = "", ...rest]: readonly string[],
+  value: null,
+): JsonObject {
+  const inner = object[key];
+  if (rest.length === 0) return { ...object, [key]: value };
+  return { ...object, [key]: withValue(isJsonObject(inner) ? inner : {}, rest, value) };
 }
 
 function differs(live: JsonObject, config: JsonObject, field: string): boolean {

@@ -130,8 +130,8 @@ export function createKubeStore(now: () => number): KubeStore {
           : key.startsWith(prefix)
       );
       const metadata = { resourceVersion: String(revision) };
-      const items = found.map(([, stored]) => shown(stored));
       const { apiVersion, kind: name } = kind;
+      const items = found.map(([, stored]) => listed(shown(stored), kind));
       return { status: 200, body: { kind: `${name}List`, apiVersion, metadata, items } };
     },
     remove: (place, uid) => {
@@ -168,6 +168,13 @@ export function createKubeStore(now: () => number): KubeStore {
       }
     }
   }
+}
+
+/** As a part of a list: the API leaves out what the list says, but not for kinds of a definition. */
+function listed(object: JsonObject, { fields }: Kind): JsonObject {
+  if (fields === null) return object;
+  const { apiVersion: _apiVersion, kind: _kind, ...rest } = object;
+  return rest;
 }
 
 function isDeleting({ object }: Stored): boolean {

@@ -4,6 +4,7 @@ import type { Log } from "../ports/log.ts";
 import type { AddonReport } from "../protocol/sync.ts";
 import { fail, ok, type Result } from "../result.ts";
 import type { AddonPlan } from "./addon_plan.ts";
+import { withoutEmptied } from "./emptied.ts";
 import { at, type LiveObject } from "./live.ts";
 import type { Templates } from "./requirements.ts";
 import { takeOverManifest } from "./take_over.ts";
@@ -72,10 +73,13 @@ async function carryOutOne(hands: Hands, plan: AddonPlan): Promise<Result<void, 
     const taken = await takeOverManifest(hands.disk, hands.log, hands.templates, plan.name);
     if (!taken.ok) return fail({ stop: null, message: taken.error.message });
   }
-  for (const { ref, object, why } of plan.apply) {
-    if (!hands.stillLeads()) return NO_LONGER;
-    const applied = await k8s.apply(ref, object);
-    if (!applied.ok) return fail(faultOf(ref, applied.error));
+  for (const { ref, object, why, live } of plan.apply) {
+    const before = live === null ? null : withoutEmptied(live, object);
+    for (const step of before === null ? [object] : [before, object]) {
+      if (!hands.stillLeads()) return NO_LONGER;
+      const applied = await k8s.apply(ref, step);
+      if (!applied.ok) return fail(faultOf(ref, applied.error));
+    }
     if (why === "again") continue;
     const what = why === "missing" ? "was not there" : "was not as the release wants it";
     say(hands, plan.name, "applied", `${ref.resource}/${ref.name} is applied: it ${what}`);

@@ -29,8 +29,10 @@ export function differences(live: JsonObject, wanted: JsonObject): readonly Diff
   const applied = (Array.isArray(entries) ? entries : []).filter((entry) =>
     at(entry, "manager") === FIELD_MANAGER && at(entry, "operation") === "Apply"
   );
+  // The path in the API says these two, and in a list the API leaves them out.
+  const { apiVersion: _apiVersion, kind: _kind, ...fields } = wanted;
   return [
-    ...lacking([], live, wanted),
+    ...lacking([], live, fields),
     ...applied.flatMap((entry) => letGo([], at(entry, "fieldsV1"), live, wanted)),
   ];
 }
@@ -38,13 +40,22 @@ export function differences(live: JsonObject, wanted: JsonObject): readonly Diff
 type Path = readonly string[];
 
 function lacking(path: Path, live: JsonValue | undefined, wanted: JsonValue): Difference[] {
-  if (!isJsonObject(wanted)) return same(live, wanted) ? [] : [{ path, ...given(live), wanted }];
-  // An empty object that was never stored is the same as none.
-  if (live === undefined && Object.keys(wanted).length === 0) return [];
-  if (!isJsonObject(live)) return [{ path, ...given(live), wanted }];
-  return Object.entries(wanted).flatMap(([key, value]) => {
-    return lacking([...path, key], own(live, key), value);
-  });
+  if (live === undefined && isNothing(path, wanted)) return [];
+  if (!isJsonObject(wanted) || !isJsonObject(live)) {
+    return same(path, live, wanted) ? [] : [{ path, ...given(live), wanted }];
+  }
+  return Object.entries(wanted).flatMap(([key, value]) =>
+    lacking([...path, key], own(live, key), value)
+  );
+}
+
+/**
+ * Whether the API stores nothing for a value: null, where a schema does not take it (a chart's values have
+ * none, and Helm unsets a default by it), and a Secret's empty data.
+ */
+function isNothing(path: Path, wanted: JsonValue): boolean {
+  if (wanted === null) return !(path[0] === "spec" && path[1] === "values");
+  return path.length === 1 && isJsonObject(wanted) && Object.keys(wanted).length === 0;
 }
 
 /** `f:<key>` is a field of a map; `k:` and `v:` are items of lists, which count as a whole. */
@@ -65,19 +76,21 @@ function letGo(
   });
 }
 
-/** Whether two values are the same but for empty objects and nulls, which the API does not store. */
-function same(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
-  if (isJsonObject(one) || isJsonObject(other)) {
-    const [left, right] = [one ?? {}, other ?? {}];
-    if (!isJsonObject(left) || !isJsonObject(right)) return false;
-    return [...Object.keys(left), ...Object.keys(right)].every((key) =>
-      same(own(left, key), own(right, key))
-    );
+function same(path: Path, one: JsonValue | undefined, other: JsonValue | undefined): boolean {
+  if (one === undefined || other === undefined) {
+    const there = one ?? other;
+    return there === undefined || isNothing(path, there);
   }
   if (Array.isArray(one) && Array.isArray(other)) {
-    return one.length === other.length && one.every((item, index) => same(item, other[index]));
+    return one.length === other.length &&
+      one.every((item, index) => same([...path, String(index)], item, other[index]));
   }
-  return one === other || (one ?? null) === (other ?? null);
+  if (isJsonObject(one) && isJsonObject(other)) {
+    return [...Object.keys(one), ...Object.keys(other)].every((key) =>
+      same([...path, key], own(one, key), own(other, key))
+    );
+  }
+  return one === other;
 }
 
 function own(value: JsonObject, key: string): JsonValue | undefined {

@@ -73,6 +73,29 @@ export function k8sContract(name: string, open: () => Promise<K8sWorld>): void {
     for (const ref of missing) assert.equal(value(await k8s.get(ref)), null, ref.resource);
   });
 
+  test("list gives objects of a built-in kind without their kind", async (world) => {
+    const ref = secretRef(world);
+    value(await world.k8s.apply(ref, secret(world, { a: "MQ==" })));
+    const [found] = value(await world.k8s.list(ref)) ?? [];
+    assert.deepEqual(found?.["data"], { a: "MQ==" });
+    assert.deepEqual([found?.["apiVersion"], found?.["kind"]], [undefined, undefined]);
+  });
+
+  test("apply with a resourceVersion that is no longer true is refused with 409", async (world) => {
+    const ref = secretRef(world);
+    const first = value(await world.k8s.apply(ref, secret(world, { a: "MQ==" })));
+    const wanted = secret(world, { a: "Mg==" });
+    const { resourceVersion, uid } = metadata(first);
+    const sure = (data: string) => ({
+      ...secret(world, { a: data }),
+      metadata: { ...wanted["metadata"] as JsonObject, resourceVersion, uid },
+    });
+    value(await world.k8s.apply(ref, sure("Mg==")));
+    const stale = await world.k8s.apply(ref, sure("Mw=="));
+    assert.ok(!stale.ok && stale.error.code === "refused");
+    assert.equal(stale.error.status, 409);
+  });
+
   test("apply creates an object, and get gives the same one", async (world) => {
     const made = value(await world.k8s.apply(secretRef(world), secret(world, { a: "MQ==" })));
     assert.deepEqual(made["data"], { a: "MQ==" });

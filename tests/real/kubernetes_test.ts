@@ -9,6 +9,7 @@ import { etcdS3Secret, hcloudSecret, sameSecret } from "../../core/cluster/secre
 import type { ObjectRef } from "../../core/ports/k8s.ts";
 import { Secret } from "../../core/secret.ts";
 import { k8sContract } from "../contract/k8s_contract.ts";
+import { auditOf } from "../lab/audit_log.ts";
 import { makeAuthority } from "../lab/certificates.ts";
 import { type KubeApi, startKubeApi } from "../lab/kube_api.ts";
 import { witnessSecret } from "../lab/kube_witness.ts";
@@ -115,7 +116,7 @@ Deno.test("createNodeK8s: the audit log knows of reads alone where nothing was a
   assert.ok(found.ok && found.value !== null && namespaceUid(found.value) !== null);
   assert.ok((await k8s.get({ ...KUBE_SYSTEM, name: "none" })).ok);
   k8s.close();
-  const entries = await auditOf("pbx-agent/reads-only");
+  const entries = await auditOf(api(), "pbx-agent/reads-only");
   assert.deepEqual(entries.map(({ verb, code }) => `${verb} ${code}`), [
     "get 200",
     "get 200",
@@ -128,7 +129,7 @@ Deno.test("createNodeK8s: the audit log names an apply as a patch by pbx-agent",
   const { ref, object } = hcloudSecret(new Secret("token"));
   assert.ok((await k8s.apply(ref, object)).ok);
   k8s.close();
-  const [entry, ...more] = await auditOf("pbx-agent/one-write");
+  const [entry, ...more] = await auditOf(api(), "pbx-agent/one-write");
   assert.deepEqual([entry?.verb, more.length], ["patch", 0]);
   assert.match(entry?.uri ?? "", /\/secrets\/hcloud\?fieldManager=pbx-agent&force=true$/);
 });
@@ -191,25 +192,6 @@ Deno.test("createNodeK8s: a server of another authority is unreachable, and why 
   assert.equal(await k8s.ready(), true, "a kubeconfig that was written anew must be taken");
   k8s.close();
 });
-
-interface AuditEntry {
-  readonly verb: string;
-  readonly uri: string;
-  readonly code: number;
-}
-
-/** What the API server did for one user agent. It logs a request just after its answer. */
-async function auditOf(userAgent: string): Promise<readonly AuditEntry[]> {
-  await new Promise((resolve) => setTimeout(resolve, 500));
-  const lines = (await Deno.readTextFile(api().auditLog ?? "")).split("\n");
-  return lines.filter((line) => line !== "").map((line) => JSON.parse(line))
-    .filter((event) => event.userAgent === userAgent)
-    .map(({ verb, requestURI, responseStatus }) => ({
-      verb,
-      uri: requestURI,
-      code: responseStatus.code,
-    }));
-}
 
 /** Established connections of this machine's processes to a port of 127.0.0.1, as clients. */
 async function connectionsTo(port: number): Promise<number> {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { carryOut } from "../../../core/cluster/carry_out.ts";
 import { skipPath } from "../../../core/host/manifests.ts";
+import type { JsonObject } from "../../../core/json.ts";
 import type { K8s } from "../../../core/ports/k8s.ts";
 import { fail } from "../../../core/result.ts";
 import {
@@ -67,6 +68,30 @@ Deno.test("carryOut: a field that a new template no longer sets goes at once", a
   world.k8s.forgetRequests();
   await world.turn();
   assert.equal(world.k8s.writes(), 0);
+});
+
+Deno.test("carryOut: a map whose fields all go becomes empty, not null", async () => {
+  const values = (values: JsonObject) => template("a", { objects: [chart("a", { values })] });
+  const world = createAddonWorld();
+  world.addons = [addon("a")];
+  const turns: JsonObject[] = [
+    { a: { b: 1 }, c: 1 },
+    { a: {}, c: 1 },
+    { a: {} },
+    { a: { b: { d: 1 } } },
+    { a: { b: {} } },
+    { x: 1 },
+    {},
+  ];
+  for (const wanted of turns) {
+    world.templates["a"] = values(wanted);
+    await world.turn();
+    const live = world.k8s.read(chartPath("a"))?.["spec"] as Record<string, unknown>;
+    assert.deepEqual(live["values"], wanted);
+    world.k8s.forgetRequests();
+    await world.turn();
+    assert.equal(world.k8s.writes(), 0);
+  }
 });
 
 Deno.test("carryOut: what a new template no longer has is pruned after the rest is applied", async () => {
