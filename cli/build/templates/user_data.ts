@@ -10,7 +10,7 @@ export const PLACEHOLDERS = {
 /**
  * The cloud-init user-data that makes a fresh server an enrolled node. What the portal hands out goes to a
  * folder in memory first: cloud-init writes a file and only then narrows its mode, and a server made
- * from an image of another node must not lose that node's configuration. The script then puts it to its
+ * from an image of another node must not lose that node's configuration. The script then puts it in its
  * place.
  *
  * User-data stays readable from the metadata service, so it holds nothing but the one-time token.

@@ -1,0 +1,144 @@
+import { join, resolve } from "node:path";
+import { type Artifact, Release } from "../../core/protocol/release.ts";
+import { describeIssue } from "../../core/protocol/schema_error.ts";
+import { fail, ok, type Result } from "../../core/result.ts";
+import { ARCHITECTURES } from "../build/options.ts";
+import { programName } from "../build/program_name.ts";
+import { VERSION } from "../version.ts";
+import { hashFile, hashGzipFile } from "./hash_file.ts";
+
+/**
+ * A release as its author writes it down: a manifest (protocol §6) without hashes and sizes, which are made
+ * of the files themselves.
+ */
+export interface Description {
+  readonly version: string;
+  /** RFC 3339. */
+  readonly created_at: string;
+  /** `url`: the folder where the files of `dist` are published. `version`: the program's. */
+  readonly agent: { readonly version?: string; readonly url: string };
+  readonly image: {
+    readonly k3s_version: string;
+    readonly artifacts: Readonly<Record<string, DescribedArtifact>>;
+  };
+  readonly addons: Readonly<Record<string, unknown>>;
+}
+
+interface DescribedArtifact {
+  /** Path of the file; relative ones begin at the description's folder. */
+  readonly file: string;
+  /** Path of its gzip copy, where that is what travels. */
+  readonly gzip_file?: string;
+  readonly url: string;
+}
+
+const KNOWN: Readonly<Record<string, readonly string[]>> = {
+  description: ["version", "created_at", "agent", "image", "addons"],
+  agent: ["version", "url"],
+  image: ["k3s_version", "artifacts"],
+  artifact: ["file", "gzip_file", "url"],
+};
+
+/**
+ * Makes the manifest of a description; every artifact in it was read and hashed here. `folder` is the
+ * description's, `dist` holds the built programs. The error is for people.
+ */
+export async function describeRelease(
+  text: string,
+  folder: string,
+  dist: string,
+): Promise<Result<Release, string>> {
+  let description: Description;
+  try {
+    description = JSON.parse(text);
+    checkMembers(description);
+  } catch (error) {
+    return fail(`the description: ${error instanceof Error ? error.message : String(error)}`);
+  }
+  const version = description.agent.version ?? VERSION;
+  const images: [string, Artifact][] = [];
+  for (const [name, described] of Object.entries(description.image.artifacts)) {
+    const artifact = await hashArtifact(described, folder);
+    if (!artifact.ok) return fail(`image ${name}: ${artifact.error}`);
+    images.push([name, artifact.value]);
+  }
+  const programs = await hashPrograms(description.agent.url, version, dist);
+  if (!programs.ok) return programs;
+  const release = Release.safeParse({
+    version: description.version,
+    created_at: description.created_at,
+    agent: { version, artifacts: programs.value },
+    image: {
+      k3s_version: description.image.k3s_version,
+      artifacts: Object.fromEntries(images),
+    },
+    addons: description.addons,
+  });
+  return release.success
+    ? ok(release.data)
+    : fail(`the description makes no release: ${describeIssue(release.error)}`);
+}
+
+async function hashPrograms(
+  url: string,
+  version: string,
+  dist: string,
+): Promise<Result<Record<string, Artifact>, string>> {
+  const artifacts: Record<string, Artifact> = {};
+  for (const architecture of ARCHITECTURES) {
+    const name = programName(version, architecture);
+    if (!await isFile(join(dist, name))) continue;
+    const gzip = `${name}.gz`;
+    const described = { file: name, gzip_file: gzip, url: `${url.replace(/\/+$/, "")}/${gzip}` };
+    const artifact = await hashArtifact(described, dist);
+    if (!artifact.ok) return artifact;
+    artifacts[architecture] = artifact.value;
+  }
+  if (Object.keys(artifacts).length > 0) return ok(artifacts);
+  return fail(`${dist} holds no program of version ${version}: build it first`);
+}
+
+async function hashArtifact(
+  { file, gzip_file, url }: DescribedArtifact,
+  folder: string,
+): Promise<Result<Artifact, string>> {
+  try {
+    const { sha256, size } = await hashFile(resolve(folder, file));
+    if (gzip_file === undefined) return ok({ url, sha256, size });
+    const packed = await hashGzipFile(resolve(folder, gzip_file));
+    if (packed.sha256 !== sha256 || packed.size !== size) {
+      return fail(`${gzip_file} is not the gzip of ${file}`);
+    }
+    return ok({ url, sha256, size, encoding: "gzip", encoded_size: packed.encodedSize });
+  } catch (error) {
+    return fail(`${file} cannot be hashed: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** A misspelt member would be left out of what is signed, and a hash would be somebody's claim. */
+function checkMembers(description: Description): void {
+  const members = (what: string, value: unknown) => {
+    if (typeof value !== "object" || value === null || Array.isArray(value)) {
+      throw new Error(`${what} is no object`);
+    }
+    for (const name of Object.keys(value)) {
+      if (KNOWN[what]?.includes(name)) continue;
+      const isHash = ["sha256", "size", "encoded_size"].includes(name);
+      throw new Error(
+        `${what} has '${name}'${isHash ? ": it is made of the file, not taken from here" : ""}`,
+      );
+    }
+  };
+  members("description", description);
+  members("agent", description.agent);
+  members("image", description.image);
+  if (typeof description.agent.url !== "string") throw new Error("agent has no url");
+  for (const [name, artifact] of Object.entries(description.image.artifacts ?? {})) {
+    members("artifact", artifact);
+    if (typeof artifact.file !== "string") throw new Error(`image ${name} names no file to hash`);
+  }
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return await Deno.stat(path).then((stat) => stat.isFile, () => false);
+}

@@ -1,0 +1,73 @@
+import { createHash } from "node:crypto";
+import { fail, ok, type Result } from "../../core/result.ts";
+import { compareVersions } from "./versions.ts";
+
+/** What a key has signed, newest last; it lies beside the key file. */
+export interface Ledger {
+  readonly format: 1;
+  readonly signed: readonly LedgerEntry[];
+  /** The ID of the key that took this one's place; it signs nothing any more. */
+  readonly replaced_by?: string;
+}
+
+/** One signed manifest. */
+export interface LedgerEntry {
+  readonly version: string;
+  /** Lower-case hex SHA-256 of the signed payload. */
+  readonly payload_sha256: string;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
+/** The ledger of a key that has signed nothing. */
+export const EMPTY_LEDGER: Ledger = { format: 1, signed: [] };
+
+/** The path of a key file's ledger. */
+export function ledgerPath(keyFile: string): string {
+  return `${keyFile}.ledger.json`;
+}
+
+/** Reads a ledger's text. The error is for people. */
+export function parseLedger(text: string): Result<Ledger, string> {
+  try {
+    const value = JSON.parse(text);
+    const isWhole = value?.format === 1 && Array.isArray(value.signed) &&
+      value.signed.every((each: Partial<LedgerEntry> | null) =>
+        typeof each?.version === "string" && typeof each.payload_sha256 === "string"
+      );
+    if (isWhole) return ok(value);
+  } catch {
+    // Said below.
+  }
+  return fail("is no ledger of signed releases; put back a copy of it");
+}
+
+/**
+ * The ledger with `payload` as release `version` in it. A version lower than the last, and another payload
+ * under a version that was signed already, are refused: nobody could tell what a node has.
+ */
+export function enter(
+  ledger: Ledger,
+  version: string,
+  payload: Uint8Array,
+  at: string,
+): Result<Ledger, string> {
+  if (ledger.replaced_by !== undefined) {
+    return fail(`this key was replaced by ${ledger.replaced_by} and signs no more`);
+  }
+  const comparable = compareVersions(version, version);
+  if (!comparable.ok) return comparable;
+  const hash = createHash("sha256").update(payload).digest("hex");
+  for (const before of ledger.signed) {
+    const order = compareVersions(version, before.version);
+    if (!order.ok) return order;
+    if (order.value < 0) {
+      return fail(`${version} is lower than ${before.version}, which was signed already`);
+    }
+    if (order.value > 0) continue;
+    if (before.version === version && before.payload_sha256 === hash) return ok(ledger);
+    return fail(`${before.version} was signed already, with other content: take a new version`);
+  }
+  const entry = { version, payload_sha256: hash, at };
+  return ok({ ...ledger, signed: [...ledger.signed, entry] });
+}

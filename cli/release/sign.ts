@@ -1,0 +1,50 @@
+import { dirname } from "node:path";
+import { signEnvelope, verifyRelease } from "../../core/protocol/dsse.ts";
+import type { Release } from "../../core/protocol/release.ts";
+import { signingPublicKey } from "../../core/protocol/signing.ts";
+import { fail, ok, type Result } from "../../core/result.ts";
+import { describeRelease } from "./description.ts";
+import { jsonText, writeWhole } from "./files.ts";
+import { enter, type Ledger } from "./ledger.ts";
+import { keepLedger, type SigningKey } from "./signing_key.ts";
+
+/** What is to be signed. */
+export interface SignRequest {
+  readonly description: string;
+  readonly dist: string;
+  readonly out: string;
+  readonly keys: readonly SigningKey[];
+  /** RFC 3339, for the ledgers. */
+  readonly now: string;
+}
+
+/**
+ * Hashes the artifacts, makes the manifest, enters it in every key's ledger, and writes the envelope. Nothing
+ * is written unless all keys may sign it. The error is for people.
+ */
+export async function signRelease(request: SignRequest): Promise<Result<Release, string>> {
+  const text = await Deno.readTextFile(request.description);
+  const release = await describeRelease(text, dirname(request.description), request.dist);
+  if (!release.ok) return release;
+  const { version } = release.value;
+  const payload = new TextEncoder().encode(JSON.stringify(release.value));
+
+  const ledgers: { readonly file: string; readonly ledger: Ledger }[] = [];
+  for (const { ledger, ledgerFile } of request.keys) {
+    const entered = enter(ledger, version, payload, request.now);
+    if (!entered.ok) return fail(`not signed: ${entered.error}`);
+    ledgers.push({ file: ledgerFile, ledger: entered.value });
+  }
+  const seeds = request.keys.map(({ seed }) => seed);
+  const envelope = jsonText(signEnvelope(payload, seeds));
+  // What an agent would refuse must not get out.
+  const checked = verifyRelease(
+    new TextEncoder().encode(envelope),
+    version,
+    seeds.map((seed) => signingPublicKey(seed)),
+  );
+  if (!checked.ok) return fail(`an agent would refuse it: ${checked.error.message}`);
+  for (const { file, ledger } of ledgers) await keepLedger(file, ledger);
+  await writeWhole(request.out, envelope);
+  return ok(release.value);
+}
