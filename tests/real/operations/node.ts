@@ -39,10 +39,14 @@ const FILLER = `${K3S_DISK}/filler`;
 
 /** Fills k3s's disk but for so many MiB. */
 export async function fillDisk({ container }: Node, leaveMebibytes: number): Promise<void> {
-  const free = await container.run(["stat", "--file-system", "--format=%a %S", K3S_DISK]);
-  const [blocks = 0, size = 0] = free.split(" ").map(Number);
-  const bytes = blocks * size - leaveMebibytes * 1024 ** 2;
-  await container.run(["fallocate", `--length=${bytes}`, FILLER]);
+  // k3s writes meanwhile: what was free is not free any more, and is asked for again.
+  await waitUntil("k3s's disk to be filled", async () => {
+    const free = await container.run(["stat", "--file-system", "--format=%a %S", K3S_DISK]);
+    const [blocks = 0, size = 0] = free.split(" ").map(Number);
+    const bytes = blocks * size - leaveMebibytes * 1024 ** 2;
+    await container.run(["fallocate", `--length=${bytes}`, FILLER]);
+    return true;
+  }, { timeoutMs: 5_000 });
 }
 
 /** Gives the room back. */
