@@ -4,7 +4,7 @@ import { PERMISSION_FLAGS } from "./permissions.ts";
 import { type Compiler, inspectRuntime, TARGETS } from "./runtime.ts";
 
 /** V8's own settings; ARCHITECTURE.md (Measured) has what each is worth. */
-const V8_FLAGS = "--v8-flags=--optimize-for-size,--max-semi-space-size=1";
+const V8_FLAGS = "--v8-flags=--max-semi-space-size=1,--no-opt,--no-maglev";
 
 /**
  * Without `--no-code-cache` the program keeps compiled code in a file of a predictable name in the

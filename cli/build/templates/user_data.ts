@@ -19,7 +19,7 @@ export function userData(script: string, downloadUrl: string): string {
   const staging = "/run/pbx-agent-install";
   const run = ["sh", `${staging}/install.sh`, "--config", `${staging}/config.yaml`];
   return `#cloud-config
-# Put values in the place of every @NAME@. The token can be used once.
+# Put values in the place of the words between two @ signs. The token can be used once.
 bootcmd:
   - [install, -d, -m, "0700", ${staging}]
 write_files:
