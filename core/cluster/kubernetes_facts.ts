@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import type { JsonObject } from "../json.ts";
+import { at, conditionStatus } from "./live.ts";
 
 /**
  * The UID of a Namespace; null where the object has none. kube-system's tells one cluster from another:
@@ -14,15 +15,6 @@ export function namespaceUid(namespace: JsonObject): string | null {
  * told: no such condition, or `Unknown` (the kubelet has not been heard of for a while).
  */
 export function nodeReady(node: JsonObject): boolean | null {
-  const conditions = at(node, "status", "conditions");
-  if (!Array.isArray(conditions)) return null;
-  const ready = conditions.find((each) => isJsonObject(each) && each["type"] === "Ready");
-  const status = at(ready, "status");
+  const status = conditionStatus(node, "Ready");
   return status === "True" ? true : status === "False" ? false : null;
-}
-
-function at(value: JsonValue | undefined, ...path: readonly string[]): JsonValue | undefined {
-  let here = value;
-  for (const key of path) here = isJsonObject(here) ? here[key] : undefined;
-  return here;
 }

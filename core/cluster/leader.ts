@@ -2,6 +2,7 @@ import type { JsonObject } from "../json.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { K8s } from "../ports/k8s.ts";
 import type { Log } from "../ports/log.ts";
+import { MANAGED_LABEL } from "./allowed_object.ts";
 import { at } from "./live.ts";
 
 /** The lease is renewed this often, and runs out this long after a renewal (operations.md, Leader). */
@@ -18,7 +19,7 @@ const LEASE = {
   name: "pbx-agent-leader",
 } as const;
 
-const MANAGED = { "pbx.io/managed": "true" };
+const MANAGED = { [MANAGED_LABEL]: "true" };
 const NAMESPACE_REF = { apiVersion: "v1", resource: "namespaces", name: NAMESPACE } as const;
 const NAMESPACE_OBJECT = {
   apiVersion: "v1",

@@ -3,6 +3,7 @@ import type { ObjectRef } from "../ports/k8s.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
 import type { EtcdS3 } from "../protocol/secrets.ts";
 import type { Secret } from "../secret.ts";
+import { ADDON_LABEL, MANAGED_LABEL } from "./allowed_object.ts";
 
 /** One Kubernetes object and where it lives. */
 export interface ClusterObject {
@@ -13,7 +14,7 @@ export interface ClusterObject {
 /** The settings of the snapshot bucket that are no secrets (protocol §3). */
 export type EtcdS3Settings = Omit<EtcdS3, "access_key" | "secret_key">;
 
-const MANAGED = { "pbx.io/managed": "true" };
+const MANAGED = { [MANAGED_LABEL]: "true" };
 
 /** `kube-system/hcloud`: what Hetzner's cloud controller reads (k3s fact J). */
 export function hcloudSecret(token: Secret, network?: string): ClusterObject {
@@ -83,7 +84,7 @@ export function addonSecret(addon: string, data: ReadonlyMap<string, Secret>): C
   const values = Object.fromEntries([...data].map(([key, value]) => [key, value.reveal()]));
   return secretObject(addonSecretName(addon), "Opaque", values, {
     ...MANAGED,
-    "pbx.io/addon": addon,
+    [ADDON_LABEL]: addon,
   });
 }
 

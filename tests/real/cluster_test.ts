@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
 import { type AddonWitness, openAddonWitness } from "../lab/addon_witness.ts";
 import { auditOf, isWrite } from "../lab/audit_log.ts";
+import { connectionsTo } from "../lab/connections.ts";
 import { type KubeApi, startKubeApi } from "../lab/kube_api.ts";
 import { startLabProcess } from "../lab/lab_process.ts";
 import { waitUntil } from "../lab/wait_until.ts";
@@ -246,10 +247,14 @@ onCluster("50 add-ons with 200 objects: idle cycles write nothing", async (clust
   assert.deepEqual(new Set(states), new Set(["applied"]));
   assert.equal((await cluster.objects()).length, 200);
   const before = (await auditOf(api(), "pbx-agent/idle")).length;
-  for (let turn = 0; turn < 100; turn++) await cluster.turn();
+  const connected = await connectionsTo(api().port);
+  const turns = isLong ? 2_000 : 100;
+  for (let turn = 0; turn < turns; turn++) await cluster.turn();
   const after = (await auditOf(api(), "pbx-agent/idle")).slice(before);
   assert.deepEqual(after.filter(isWrite), []);
-  assert.equal(after.length, 3 * 100, "a cycle asks for three lists");
+  assert.equal(after.length, 3 * turns, "a cycle asks for three lists");
+  const more = await connectionsTo(api().port) - connected;
+  assert.ok(more <= 2, `${more} connections more than before`);
 }, "idle");
 
 onCluster(

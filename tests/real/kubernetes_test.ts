@@ -11,6 +11,7 @@ import { Secret } from "../../core/secret.ts";
 import { k8sContract } from "../contract/k8s_contract.ts";
 import { auditOf } from "../lab/audit_log.ts";
 import { makeAuthority } from "../lab/certificates.ts";
+import { connectionsTo } from "../lab/connections.ts";
 import { type KubeApi, startKubeApi } from "../lab/kube_api.ts";
 import { witnessSecret } from "../lab/kube_witness.ts";
 
@@ -192,17 +193,3 @@ Deno.test("createNodeK8s: a server of another authority is unreachable, and why 
   assert.equal(await k8s.ready(), true, "a kubeconfig that was written anew must be taken");
   k8s.close();
 });
-
-/** Established connections of this machine's processes to a port of 127.0.0.1, as clients. */
-async function connectionsTo(port: number): Promise<number> {
-  const remote = `0100007F:${port.toString(16).toUpperCase().padStart(4, "0")}`;
-  const own = new Set<string>();
-  for await (const { name } of Deno.readDir("/proc/self/fd")) {
-    const target = await Deno.readLink(`/proc/self/fd/${name}`).catch(() => "");
-    const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
-    if (inode !== undefined) own.add(inode);
-  }
-  const rows = (await Deno.readTextFile("/proc/self/net/tcp")).split("\n")
-    .map((row) => row.trim().split(/\s+/));
-  return rows.filter((row) => row[2] === remote && own.has(row[9] ?? "")).length;
-}
