@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { waitForApi } from "../../lab/k3s_unit.ts";
 import { waitUntil } from "../../lab/wait_until.ts";
 import { layOutNode, type Node } from "../first_start/node.ts";
@@ -36,20 +37,23 @@ export async function startNode(): Promise<Node> {
 }
 
 const FILLER = `${K3S_DISK}/filler`;
+const REST = `${K3S_DISK}/filler-of-the-rest`;
 
 /** Fills k3s's disk but for so many MiB. */
 export async function fillDisk({ container }: Node, leaveMebibytes: number): Promise<void> {
-  // k3s writes meanwhile: what was free is not free any more, and is asked for again.
-  await waitUntil("k3s's disk to be filled", async () => {
-    const free = await container.run(["stat", "--file-system", "--format=%a %S", K3S_DISK]);
-    const [blocks = 0, size = 0] = free.split(" ").map(Number);
-    const bytes = blocks * size - leaveMebibytes * 1024 ** 2;
-    await container.run(["fallocate", `--length=${bytes}`, FILLER]);
-    return true;
-  }, { timeoutMs: 5_000 });
+  const free = await container.run(["stat", "--file-system", "--format=%a %S", K3S_DISK]);
+  const [blocks = 0, size = 0] = free.split(" ").map(Number);
+  const bytes = blocks * size - leaveMebibytes * 1024 ** 2;
+  await container.run(["fallocate", `--length=${bytes}`, FILLER]);
 }
 
-/** Gives the room back. */
+/** Writes on until nothing is left, whoever else writes: quick only after {@link fillDisk}. */
+export async function exhaustDisk({ container }: Node): Promise<void> {
+  const { stderr } = await container.exec(["dd", "if=/dev/zero", `of=${REST}`, "bs=1M"]);
+  assert.match(stderr, /No space left/);
+}
+
+/** Gives all of it back. */
 export async function freeDisk({ container }: Node): Promise<void> {
-  await container.run(["rm", FILLER]);
+  await container.run(["rm", "--force", FILLER, REST]);
 }
