@@ -44,7 +44,7 @@ Deno.test("user-data: carries the configuration that the agent reads, and the sc
   const [config, script] = filled().write_files;
   const parsed = parseConfig(config?.content ?? "");
   assert.ok(parsed.ok);
-  assert.equal(parsed.value.portal, "https://example.com/agent/v1");
+  assert.equal(parsed.value.portal, "https://agents.example.com/agent/v1");
   assert.equal(script?.content, SCRIPT);
 });
 
