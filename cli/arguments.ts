@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { fail, ok, type Result } from "../core/result.ts";
 
-/** The program's commands. */
+/** The program's commands. `rollback` is for the timer of an update and not in the usage text. */
 export const COMMANDS = [
   "run",
   "status",
@@ -9,6 +9,7 @@ export const COMMANDS = [
   "plan",
   "version",
   "uninstall",
+  "rollback",
   "help",
 ] as const;
 /** One of them. */
@@ -61,6 +62,7 @@ const FLAGS: Readonly<Record<Command, readonly string[]>> = {
   plan: ["json"],
   version: [],
   uninstall: ["yes"],
+  rollback: [],
   help: [],
 };
 

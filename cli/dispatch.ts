@@ -1,6 +1,7 @@
 import { parseArguments, usage } from "./arguments.ts";
 import { operations } from "./commands/operations.ts";
 import { plan } from "./commands/plan.ts";
+import { rollback } from "./commands/rollback.ts";
 import { run } from "./commands/run.ts";
 import { status } from "./commands/status.ts";
 import { uninstall } from "./commands/uninstall.ts";
@@ -30,6 +31,8 @@ export async function dispatch(args: readonly string[], entry: Entry): Promise<E
         return version(entry);
       case "uninstall":
         return await uninstall(parsed.value);
+      case "rollback":
+        return await rollback(parsed.value);
       case "help":
         print("stdout", usage(entry.lab));
         return EXIT.OK;

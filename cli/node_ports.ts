@@ -1,3 +1,4 @@
+import { createNodeArtifacts } from "../adapters/node/artifacts.ts";
 import { createNodeBoot } from "../adapters/node/boot.ts";
 import { createNodeClock } from "../adapters/node/clock.ts";
 import { createNodeDisk } from "../adapters/node/disk.ts";
@@ -6,6 +7,7 @@ import { createNodeK3s } from "../adapters/node/k3s.ts";
 import { createNodeK8s } from "../adapters/node/k8s.ts";
 import { createNodeLog } from "../adapters/node/log.ts";
 import { createNodeMetadata } from "../adapters/node/metadata.ts";
+import { createNodePrograms } from "../adapters/node/programs.ts";
 import { createNodeRandom } from "../adapters/node/random.ts";
 import { createNodeS3 } from "../adapters/node/s3.ts";
 import { createNodeSnapshotFile } from "../adapters/node/snapshot_file.ts";
@@ -53,6 +55,8 @@ export function nodePorts(options: NodeOptions): Ports {
       http,
       ...(options.metadataUrl === undefined ? {} : { url: options.metadataUrl }),
     }),
+    artifacts: createNodeArtifacts({ version: VERSION, clock, ...rooted, ...trust }),
+    programs: createNodePrograms({ ...rooted, clock }),
     log: programLog(),
   };
 }

@@ -5,8 +5,11 @@ import type { Arch } from "../core/protocol/enroll.ts";
 import type { Entry } from "./entry.ts";
 import { VERSION } from "./version.ts";
 
-/** What runs here. `startedAt`: milliseconds since the epoch. */
-export function programInfo(entry: Entry, startedAt: number): ProgramInfo {
+/**
+ * What runs here. `startedAt`: milliseconds since the epoch. `root`: with one, what the machine below it
+ * starts is its own affair, and may be replaced whatever runs here.
+ */
+export function programInfo(entry: Entry, startedAt: number, root?: string): ProgramInfo {
   // Hashed while the agent gets going; a failure is told to whoever needs the hash.
   const sha256 = hashOfProgram();
   sha256.catch(() => undefined);
@@ -15,6 +18,9 @@ export function programInfo(entry: Entry, startedAt: number): ProgramInfo {
     arch: arch(),
     startedAt: new Date(startedAt).toISOString(),
     releaseKeys: entry.releaseKeys,
+    ...(Deno.build.standalone || root !== undefined ? {} : {
+      irreplaceable: "this one runs from its sources and does not replace itself: update those",
+    }),
     sha256: () => sha256,
   };
 }

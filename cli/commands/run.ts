@@ -58,7 +58,7 @@ export async function run(args: Arguments, entry: Entry): Promise<ExitCode> {
       `config.yaml: '${key}' means nothing to this version`,
     );
   }
-  const program = programInfo(entry, ports.clock.now());
+  const program = programInfo(entry, ports.clock.now(), args.root);
   ports.log.write("info", "agent_started", `pbx-agent ${program.version} starts`, {
     version: program.version,
     portal: config.portal,
@@ -72,7 +72,8 @@ export async function run(args: Arguments, entry: Entry): Promise<ExitCode> {
   });
   lock.value.release();
   if (ended.kind === "unusable") return end("files_unusable", ended.message, EXIT.CONFIG);
-  ports.log.write("info", "agent_ended", "ended as told");
+  const why = ended.kind === "updated" ? "ended for the new version to start" : "ended as told";
+  ports.log.write("info", "agent_ended", why);
   return EXIT.OK;
 }
 

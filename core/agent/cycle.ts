@@ -8,6 +8,7 @@ import { type ClusterKeeper, openClusterKeeper } from "./converge_cluster.ts";
 import { convergeHost, readPendingRestart } from "./converge_host.ts";
 import { exchange, judgeOffset } from "./exchange.ts";
 import { judgeSyncAnswer } from "./judge.ts";
+import { openOwnUpdate, type OwnUpdate } from "./own_update.ts";
 import { type Observation, type Observer, openObserver } from "./observe.ts";
 import { openReleases, type Releases } from "./releases.ts";
 import { buildReport } from "./report.ts";
@@ -21,6 +22,7 @@ export interface CycleParts {
   first: boolean;
   readonly observer: Observer;
   readonly releases: Releases;
+  readonly update: OwnUpdate;
   readonly cluster: ClusterKeeper;
   /** Asked where the cluster has more than one server; somebody else renews its lease. */
   readonly leader: Leader;
@@ -33,17 +35,21 @@ export function openCycleParts({ ports, binding }: BoundContext): CycleParts {
     first: true,
     observer: openObserver(),
     releases: openReleases(),
+    update: openOwnUpdate(),
     cluster: openClusterKeeper(),
     leader: createLeader({ k8s, clock, log, holder: binding.node_name }),
   };
 }
 
-/** How a cycle ended. `accepted`: the portal answered with 200. */
-export type CycleEnd = "accepted" | "not_synced" | "stop" | "aborted";
+/** How a sync ended. `accepted`: the portal answered with 200. */
+export type SyncEnd = "accepted" | "not_synced" | "stop" | "aborted";
+
+/** How a cycle ended. `installed`: another version is in place, and this program has to end. */
+export type CycleEnd = SyncEnd | "installed";
 
 /** What a sync left to do. */
 export interface Synced {
-  readonly end: CycleEnd;
+  readonly end: SyncEnd;
   readonly operation: Operation | null;
 }
 
@@ -62,8 +68,11 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
     : await sync(context, parts, observation);
   if (synced.end === "stop" || synced.end === "aborted") return synced.end;
 
-  // After a 426 the version that runs is the wrong one, whatever the desired state says.
-  if (synced.end === "accepted") await judgeOwnVersion(context);
+  // Without an answer there is no telling whether the new version could sync either.
+  if (synced.end === "accepted" || parts.update.isDemanded()) {
+    const updated = await parts.update.advance(context, parts.releases);
+    if (updated !== "done") return updated;
+  }
   await convergeHost(context);
   const leads = () => isLeader(context, parts.leader, observation);
   const converged = await parts.cluster.converge(context, parts.releases, leads);
@@ -80,6 +89,7 @@ export async function sync(
   observation: Observation,
   once = false,
 ): Promise<Synced> {
+  await parts.update.settle(context);
   const leads = isLeader(context, parts.leader, observation);
   const report = buildReport({
     program: context.program,
@@ -118,11 +128,7 @@ export async function sync(
       );
       break;
     case "update":
-      await raiseCondition(
-        context,
-        "update_failed",
-        `the portal takes only the agent of release ${outcome.release}: own updates are not implemented`,
-      );
+      parts.update.demand(outcome.release);
       await noteTrouble(context, "protocol_too_old", "the portal takes no agent this old");
       break;
     case "back_off":
@@ -150,6 +156,7 @@ async function receive(
     return { end: "not_synced", operation: null };
   }
   await context.channels.succeeded("sync");
+  await parts.update.proven(context);
   if (context.store.state.revoked) {
     await context.store.keep((state) => ({ ...state, revoked: false }));
   }
@@ -198,18 +205,4 @@ async function judgeDisk(context: BoundContext): Promise<void> {
   const trouble = context.diskTrouble();
   if (trouble === null) await clearConditions(context, "disk_full");
   else await raiseCondition(context, "disk_full", trouble.message);
-}
-
-async function judgeOwnVersion(context: BoundContext): Promise<void> {
-  const wanted = context.store.state.desired?.state.agent.version;
-  if (wanted === undefined) return;
-  if (wanted === context.program.version) {
-    await clearConditions(context, "update_failed");
-    return;
-  }
-  await raiseCondition(
-    context,
-    "update_failed",
-    `version ${wanted} is wanted, ${context.program.version} runs: own updates are not implemented`,
-  );
 }

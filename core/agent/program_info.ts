@@ -8,6 +8,8 @@ export interface ProgramInfo {
   readonly startedAt: string;
   /** Ed25519 public keys that release manifests are verified with; none: every manifest is refused. */
   readonly releaseKeys: readonly Uint8Array[];
+  /** Why it must not replace itself, for people; absent where it may. */
+  readonly irreplaceable?: string;
   /** Lower-case hex SHA-256 of the program's file. */
   sha256(): Promise<string>;
 }

@@ -39,6 +39,7 @@ export function buildReport(parts: ReportParts): SyncRequest {
       arch: program.arch,
       started_at: program.startedAt,
       keys_created_at: parts.keysCreatedAt,
+      ...rolledBack(state),
     },
     node: {
       name: binding.node_name,
@@ -67,6 +68,13 @@ export function buildReport(parts: ReportParts): SyncRequest {
     conditions: state.conditions.slice(0, CONDITION_CODES.length)
       .map((one) => ({ ...one, message: one.message.slice(0, MAX_TEXT) })),
     operation: runningOperation(state),
+  };
+}
+
+function rolledBack({ update }: State): Pick<SyncRequest["agent"], "rolled_back"> {
+  if (update.rolled_back === null) return {};
+  return {
+    rolled_back: { ...update.rolled_back, reason: update.rolled_back.reason.slice(0, MAX_TEXT) },
   };
 }
 

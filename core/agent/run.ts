@@ -31,10 +31,10 @@ export interface Setup {
 }
 
 /**
- * How a run ended: told to (`stopped`), or unable to start on the files as they are (`unusable`).
- * An agent that idles runs until it is stopped.
+ * How a run ended: told to (`stopped`), for another version to start (`updated`), or unable to start on
+ * the files as they are (`unusable`). An agent that idles runs until it is stopped.
  */
-export type RunEnd = { readonly kind: "stopped" } | {
+export type RunEnd = { readonly kind: "stopped" | "updated" } | {
   readonly kind: "unusable";
   readonly message: string;
 };
@@ -51,8 +51,7 @@ export async function runAgent(setup: Setup): Promise<RunEnd> {
   if (!beginning.ok) return { kind: "unusable", message: beginning.error };
 
   const context = openContext({ ...setup, ports }, beginning.value, watched.trouble);
-  await live(context, beginning.value);
-  return { kind: "stopped" };
+  return { kind: await live(context, beginning.value) };
 }
 
 function openContext(
@@ -77,7 +76,7 @@ function openContext(
 }
 
 /** Walks the transition table until the program has to end. */
-async function live(context: Context, beginning: Beginning): Promise<void> {
+async function live(context: Context, beginning: Beginning): Promise<"stopped" | "updated"> {
   const { log } = context.ports;
   let stage: Stage = beginning.stage;
   let identity = beginning.identity;
@@ -107,7 +106,7 @@ async function live(context: Context, beginning: Beginning): Promise<void> {
       }
       case "enrolling": {
         const enrollment = await enroll(context, present(identity));
-        if (enrollment.kind === "aborted") return;
+        if (enrollment.kind === "aborted") return "stopped";
         if (enrollment.kind === "refused") {
           await move("enrollment_refused");
           break;
@@ -123,11 +122,12 @@ async function live(context: Context, beginning: Beginning): Promise<void> {
         }
         holder ??= hold(context, identity);
         const end = await serve(await settle(context, holder), move);
-        if (end === "aborted") return;
+        if (end === "aborted") return "stopped";
+        if (end === "installed") return "updated";
         await noteRevoked(context);
         await move("identity_revoked");
         await idle(context);
-        return;
+        return "stopped";
       }
       case "revoked":
         holder ??= hold(context, identity);
@@ -135,19 +135,20 @@ async function live(context: Context, beginning: Beginning): Promise<void> {
           await move("identity_accepted");
           break;
         }
-        if (context.stop.aborted) return;
+        if (context.stop.aborted) return "stopped";
         // A 200 that a 401 followed has cleared it.
         await context.store.keep((state) => ({ ...state, revoked: true }));
         log.write("error", "idle", "this identity is revoked: the cluster is left as it is");
         await idle(context);
-        return;
+        return "stopped";
       case "refused":
       case "identity_unreadable":
         await sayWhyIdle(context, stage);
         await idle(context);
-        return;
+        return "stopped";
     }
   }
+  return "stopped";
 }
 
 async function noteStage({ store }: Context, stage: Stage): Promise<void> {

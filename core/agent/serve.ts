@@ -17,8 +17,8 @@ const FIRST_START_MS = 2_000;
 /** What is waited for is said at most this often, milliseconds. */
 const SAY_MS = 60_000;
 
-/** How serving ended. */
-export type ServeEnd = "revoked" | "aborted";
+/** How serving ended. `installed`: another version of the program is in place. */
+export type ServeEnd = "revoked" | "aborted" | "installed";
 
 /** A thing to do again and again. `due`: on the monotonic clock; null: nothing to do. */
 interface Task {
@@ -118,7 +118,7 @@ function cycleTask(context: BoundContext, parts: CycleParts): Task {
       const wait = context.channels.waitMs("sync");
       due = clock.monotonic() + (wait > 0 ? Math.min(wait, regular) : regular);
       if (end === "stop") return "revoked";
-      return end === "aborted" ? "aborted" : null;
+      return end === "aborted" || end === "installed" ? end : null;
     },
   };
 }

@@ -33,6 +33,8 @@ export interface Status {
     readonly agent_version: string;
   } | null;
   readonly pending: { readonly k3s_restart: boolean; readonly reason?: string };
+  /** What is under way or failed of own updates: from, to, step, deadline, when it is tried again. */
+  readonly update: State["update"];
   readonly conditions: readonly Condition[];
   readonly operation: { readonly id: string; readonly kind: string } | null;
   /** What hinders the exchange with the portal now; null while it answers. */
@@ -85,6 +87,7 @@ export async function readStatus(realDisk: Disk): Promise<Status> {
     pending: pending.pending
       ? { k3s_restart: true, reason: pending.reason }
       : { k3s_restart: false },
+    update: state.update,
     conditions: state.conditions,
     operation: operation === null ? null : { id: operation.id, kind: operation.kind },
     trouble: state.trouble,

@@ -1,3 +1,4 @@
+import type { Artifacts } from "./artifact.ts";
 import type { Boot } from "./boot.ts";
 import type { Clock } from "./clock.ts";
 import type { Disk } from "./disk.ts";
@@ -6,6 +7,7 @@ import type { K3s } from "./k3s.ts";
 import type { K8s } from "./k8s.ts";
 import type { Log } from "./log.ts";
 import type { Metadata } from "./metadata.ts";
+import type { Programs } from "./programs.ts";
 import type { Random } from "./random.ts";
 import type { S3 } from "./s3.ts";
 import type { SnapshotFile } from "./snapshot_file.ts";
@@ -24,5 +26,7 @@ export interface Ports {
   readonly snapshotFile: SnapshotFile;
   readonly boot: Boot;
   readonly metadata: Metadata;
+  readonly artifacts: Artifacts;
+  readonly programs: Programs;
   readonly log: Log;
 }

@@ -26,13 +26,21 @@ export const LOCK_FILE = `${STATE_DIRECTORY}/lock`;
 export const STATE_ASIDE_FILE = `${STATE_DIRECTORY}/state.json.unreadable`;
 /** The program that the unit starts. */
 export const PROGRAM_FILE = `${STATE_DIRECTORY}/bin/pbx-agent`;
+/** The program before it, which an update that fails goes back to. */
+export const PREVIOUS_PROGRAM_FILE = `${PROGRAM_FILE}.prev`;
+/** The program that is being installed. */
+export const NEW_PROGRAM_FILE = `${PROGRAM_FILE}.new`;
+/** What a rollback has to know, and what it did; there from the arming of its timer until an end. */
+export const UPDATE_FILE = `${STATE_DIRECTORY}/update.json`;
 
 /** The agent's own unit. */
 export const AGENT_UNIT = "pbx-agent.service";
 /** Its file, written by cloud-init. */
 export const AGENT_UNIT_FILE = `/etc/systemd/system/${AGENT_UNIT}`;
 /** The units that put the previous program back when an update fails. */
-export const ROLLBACK_UNITS = ["pbx-agent-rollback.timer", "pbx-agent-rollback.service"] as const;
+export const ROLLBACK_TIMER = "pbx-agent-rollback.timer";
+export const ROLLBACK_SERVICE = "pbx-agent-rollback.service";
+export const ROLLBACK_UNITS = [ROLLBACK_TIMER, ROLLBACK_SERVICE] as const;
 /** Where units of the administrator live (systemd.unit(5)). */
 export const SYSTEMD_DIRECTORY = "/etc/systemd/system";
 

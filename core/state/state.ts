@@ -4,6 +4,7 @@ import { Rfc3339 } from "../protocol/identifiers.ts";
 import { Condition, DesiredTag } from "../protocol/sync.ts";
 import { Finished, Journal } from "./journal.ts";
 import { FORMAT } from "./json_document.ts";
+import { NO_UPDATE, UpdateRecord } from "./update_record.ts";
 
 /** How far the first start of k3s has come (operations.md, First start, step 5). */
 export const FIRST_START_STEPS = [
@@ -71,6 +72,8 @@ export const StateDocument = z.object({
   desired: z.object({ tag: DesiredTag, state: DesiredState }).nullable(),
   /** Hex SHA-256 by path of the drop-ins that k3s was last started with; null when not known. */
   k3s_drop_ins: z.record(z.string(), z.string()).nullable(),
+  /** Own updates; a file of a version that had none is one without any. */
+  update: UpdateRecord.default(NO_UPDATE),
   conditions: z.array(Condition),
   /** The operation that runs, or whose report is not done yet. */
   operation: Journal.nullable(),
@@ -95,6 +98,7 @@ export const EMPTY_STATE: State = {
   boot_id: null,
   desired: null,
   k3s_drop_ins: null,
+  update: NO_UPDATE,
   conditions: [],
   operation: null,
   finished: {},

@@ -23,7 +23,7 @@ export interface Process {
 const LOOKS = new Set([
   ...["disk.read", "disk.list", "disk.stat", "disk.sha256", "disk.freeBytes"],
   ...["k8s.ready", "k8s.get", "systemd.unitState", "k3s.version", "boot.booted"],
-  ...["metadata.instanceId", "clock.sleep"],
+  ...["programs.version", "metadata.instanceId", "clock.sleep"],
 ]);
 
 /** The ports of a process that can be killed between any two of its calls. */
@@ -86,6 +86,8 @@ export function mortalPorts(ports: Ports, disk: FakeDisk): { ports: Ports; proce
       k3s: mortal("k3s", ports.k3s),
       s3: mortal("s3", ports.s3),
       snapshotFile: ports.snapshotFile,
+      artifacts: mortal("artifacts", { fetch: ports.artifacts.fetch }),
+      programs: mortal("programs", ports.programs),
       boot: mortal("boot", ports.boot),
       metadata: mortal("metadata", ports.metadata),
       log: { write: (...line) => void (dead || log.write(...line)) },

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createFakeArtifacts, type FakeArtifacts } from "../../../adapters/fake/artifacts.ts";
 import { createFakeBoot } from "../../../adapters/fake/boot.ts";
 import { createFakeClock, type FakeClock } from "../../../adapters/fake/clock.ts";
 import { createFakeDisk, type FakeDisk } from "../../../adapters/fake/disk.ts";
@@ -7,6 +8,7 @@ import { createFakeK3s } from "../../../adapters/fake/k3s.ts";
 import { createFakeK8s, type FakeK8s } from "../../../adapters/fake/k8s.ts";
 import { createFakeLog, type FakeLog } from "../../../adapters/fake/log.ts";
 import { createFakeMetadata, type FakeMetadata } from "../../../adapters/fake/metadata.ts";
+import { createFakePrograms } from "../../../adapters/fake/programs.ts";
 import { createFakeRandom } from "../../../adapters/fake/random.ts";
 import { createFakeS3 } from "../../../adapters/fake/s3.ts";
 import { createFakeSnapshotFile } from "../../../adapters/fake/snapshot_file.ts";
@@ -17,7 +19,7 @@ import type { Ports } from "../../../core/ports/mod.ts";
 import type { SyncRequest } from "../../../core/protocol/sync.ts";
 import { Secret } from "../../../core/secret.ts";
 import { parseConfig } from "../../../core/state/config.ts";
-import { CONFIG_FILE, K3S_PROGRAM, STATE_FILE } from "../../../core/state/paths.ts";
+import { CONFIG_FILE, K3S_PROGRAM, PROGRAM_FILE, STATE_FILE } from "../../../core/state/paths.ts";
 import { mortalPorts, type Process } from "./mortal.ts";
 import {
   createPortalInside,
@@ -42,7 +44,8 @@ export interface World {
   readonly metadata: FakeMetadata;
   readonly log: FakeLog;
   readonly portal: PortalInside;
-  /** Starts the program; with `wrap` on ports that a test changes. */
+  readonly artifacts: FakeArtifacts;
+  /** Starts the program that is in its place, of version 0.1.0 where there is none; with `wrap` on ports that a test changes. */
   start(wrap?: (ports: Ports) => Ports): Process;
   /** Lets time pass. Fails where the program ended meanwhile with an error. */
   pass(ms: number): Promise<void>;
@@ -100,9 +103,14 @@ export function createWorld(options: WorldOptions = {}): World {
   const log = createFakeLog({ now: clock.now });
   const metadata = createFakeMetadata(SERVER);
   const portal = createPortalInside(clock);
+  const artifacts = createFakeArtifacts(disk);
   const http = createFakeHttp({
     clock,
-    peer: (request) => portal.peer(request),
+    peer: (request) =>
+      portal.peer({
+        ...request,
+        headers: { ...request.headers, "User-Agent": `pbx-agent/${version}` },
+      }),
     version: "0.1.0",
   });
   const s3 = createFakeS3({
@@ -121,6 +129,7 @@ export function createWorld(options: WorldOptions = {}): World {
   let run: Promise<void> = Promise.resolve();
   let process: Process | null = null;
   let boots = 0;
+  let version = "0.1.0";
 
   function layOut(): void {
     disk.put(CONFIG_FILE, configYaml(portal.token()));
@@ -172,6 +181,8 @@ export function createWorld(options: WorldOptions = {}): World {
       k3s: createFakeK3s("v1.36.3+k3s1"),
       s3,
       snapshotFile: createFakeSnapshotFile(disk),
+      artifacts,
+      programs: createFakePrograms(disk),
       boot: createFakeBoot(),
       metadata,
       log,
@@ -191,12 +202,14 @@ export function createWorld(options: WorldOptions = {}): World {
     metadata,
     log,
     portal,
+    artifacts,
     start(wrap = (whole) => whole) {
       assert.ok(process === null || end !== null, "the program still runs");
       const config = parseConfig(disk.text(CONFIG_FILE) ?? "");
       if (!config.ok) throw new Error(config.error);
       stop = new AbortController();
       end = null;
+      version = /^pbx-agent (\S+)/.exec(disk.text(PROGRAM_FILE) ?? "")?.[1] ?? "0.1.0";
       const mortal = mortalPorts(wrap(ports()), disk);
       const mine = process = mortal.process;
       run = runAgent({
@@ -204,7 +217,7 @@ export function createWorld(options: WorldOptions = {}): World {
         config: config.value,
         stop: stop.signal,
         program: {
-          version: "0.1.0",
+          version,
           arch: "amd64",
           startedAt: new Date(clock.now()).toISOString(),
           releaseKeys: options.releaseKeys ?? RELEASE_PUBLIC_KEYS,

@@ -1,3 +1,4 @@
+import { createFakeArtifacts } from "../../../adapters/fake/artifacts.ts";
 import { createFakeBoot } from "../../../adapters/fake/boot.ts";
 import { createFakeClock, type FakeClock } from "../../../adapters/fake/clock.ts";
 import { createFakeDisk, type FakeDisk } from "../../../adapters/fake/disk.ts";
@@ -6,6 +7,7 @@ import { createFakeK3s } from "../../../adapters/fake/k3s.ts";
 import { createFakeK8s, type FakeK8s } from "../../../adapters/fake/k8s.ts";
 import { createFakeLog, type FakeLog } from "../../../adapters/fake/log.ts";
 import { createFakeMetadata } from "../../../adapters/fake/metadata.ts";
+import { createFakePrograms } from "../../../adapters/fake/programs.ts";
 import { createFakeRandom } from "../../../adapters/fake/random.ts";
 import { createFakeS3, type FakeS3 } from "../../../adapters/fake/s3.ts";
 import { createFakeSnapshotFile } from "../../../adapters/fake/snapshot_file.ts";
@@ -87,6 +89,8 @@ export function createMachine(change: (machine: Machine) => Partial<Ports> = () 
       k3s: createFakeK3s("v1.36.3+k3s1"),
       s3,
       snapshotFile: createFakeSnapshotFile(disk),
+      artifacts: createFakeArtifacts(disk),
+      programs: createFakePrograms(disk),
       boot: createFakeBoot(),
       metadata: createFakeMetadata("4711001"),
       log,

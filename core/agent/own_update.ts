@@ -1,0 +1,240 @@
+import { heldBy, hold } from "../update/holds.ts";
+import { install } from "../update/install.ts";
+import { TRIAL_MS } from "../update/rollback_units.ts";
+import { readSaidVersion } from "../update/says_version.ts";
+import { forget } from "../update/standing.ts";
+import type { Artifact } from "../protocol/release.ts";
+import { NEW_PROGRAM_FILE, PROGRAM_FILE } from "../state/paths.ts";
+import type { HoldReason, UpdateRecord, UpdateStep } from "../state/update_record.ts";
+import type { BoundContext } from "./context.ts";
+import { clearConditions, correctedNow, raiseCondition, timestamp } from "./context.ts";
+import { type Download, startDownload } from "./download.ts";
+import type { Releases } from "./releases.ts";
+import { settleUpdate } from "./settle_update.ts";
+import { updateWish } from "./update_wish.ts";
+
+/** How a step of an update ended. `installed`: the program has to end, for the new one to start. */
+export type UpdateEnd = "done" | "installed" | "stop" | "aborted";
+
+/** The agent's own updates, from cycle to cycle (operations.md, Own updates). */
+export interface OwnUpdate {
+  /** Takes over what a start finds of an update; once, before the first report. */
+  settle(context: BoundContext): Promise<void>;
+  /** A sync succeeded: this version stays, and the rollback's timer goes. */
+  proven(context: BoundContext): Promise<void>;
+  /** The portal takes only the agent of this release (426), whatever is desired; null: not any more. */
+  demand(release: string | null): void;
+  /** Whether the portal takes only another version. */
+  isDemanded(): boolean;
+  /** Goes as far as it can go in this cycle; a download goes on beside it. */
+  advance(context: BoundContext, releases: Releases): Promise<UpdateEnd>;
+}
+
+/** What a download needs beside its own bytes, so that the node is not left with a full disk. */
+const SPARE_BYTES = 64 * 1024 * 1024;
+const PROGRAM_MODE = 0o755;
+
+/** The updates of an agent that has just started. */
+export function openOwnUpdate(): OwnUpdate {
+  let settled = false;
+  let onTrial = false;
+  let demanded: string | null = null;
+  let download: Download | null = null;
+
+  async function drop(context: BoundContext): Promise<void> {
+    download?.cancel();
+    await download?.ended;
+    download = null;
+    await context.ports.disk.remove(NEW_PROGRAM_FILE);
+  }
+
+  /** This version is the wanted one. */
+  async function calm(context: BoundContext): Promise<void> {
+    if (download !== null) await drop(context);
+    await clearConditions(context, "update_failed", "rolled_back");
+    await note(context, (record) => ({ ...record, under_way: null, rolled_back: null }));
+  }
+
+  async function failed(
+    context: BoundContext,
+    version: string,
+    reason: HoldReason,
+    message: string,
+  ): Promise<void> {
+    await drop(context);
+    const now = correctedNow(context);
+    const fraction = context.ports.random.fraction();
+    await note(context, (record) => ({
+      ...hold(record, version, { reason, message, now, fraction }),
+      under_way: null,
+    }));
+    await sayHeld(context, version);
+  }
+
+  /** Whether the version has to wait; says so. */
+  async function sayHeld(context: BoundContext, version: string): Promise<boolean> {
+    const { held, record } = heldBy(context.store.state.update, version, correctedNow(context));
+    await note(context, () => record);
+    if (held === null) return false;
+    // The condition of a rollback says it already.
+    if (held.reason === "rollback") await clearConditions(context, "update_failed");
+    else {
+      const message = `pbx-agent ${version}: ${held.message}; not tried before ${held.again_at}`;
+      await raiseCondition(context, "update_failed", message);
+    }
+    return true;
+  }
+
+  /** Fetches in the background; true once the file is there and right. */
+  async function fetched(
+    context: BoundContext,
+    version: string,
+    artifact: Artifact,
+  ): Promise<boolean> {
+    if (download !== null && download.artifact.sha256 !== artifact.sha256) await drop(context);
+    if (download === null) {
+      const free = await context.ports.disk.freeBytes(PROGRAM_FILE);
+      if (free.ok && free.value < artifact.size + SPARE_BYTES) {
+        const message =
+          `no room: ${free.value} bytes are free, ${artifact.size} and some are needed`;
+        await failed(context, version, "trouble", message);
+        return false;
+      }
+      await step(context, version, "fetch");
+      download = startDownload(context, artifact, NEW_PROGRAM_FILE, PROGRAM_MODE);
+      return false;
+    }
+    const end = download.result();
+    if (end === null || end.ok) return end !== null;
+    if (end.error.code === "stopped") await drop(context);
+    else {
+      const isBad = end.error.code === "wrong_hash" || end.error.code === "wrong_size";
+      await failed(context, version, isBad ? "check" : "trouble", end.error.message);
+    }
+    return false;
+  }
+
+  /** Runs the new program and puts it in place. */
+  async function replace(
+    context: BoundContext,
+    version: string,
+    artifact: Artifact,
+  ): Promise<UpdateEnd> {
+    const { ports, program } = context;
+    await step(context, version, "run");
+    // It may have waited for an operation to end: what is run is what was checked.
+    const hash = await ports.disk.sha256(NEW_PROGRAM_FILE);
+    if (!hash.ok || hash.value !== artifact.sha256) {
+      const message = hash.ok ? "the fetched file changed on disk" : hash.error.message;
+      await failed(context, version, "trouble", message);
+      return "done";
+    }
+    const output = await ports.programs.version(NEW_PROGRAM_FILE);
+    const said = output.ok ? readSaidVersion(output.value, version) : output;
+    if (!said.ok) {
+      const why = typeof said.error === "string" ? said.error : said.error.message;
+      await failed(context, version, "run", `the new program does not run: ${why}`);
+      return "done";
+    }
+    await step(context, version, "arm");
+    const installed = await install(ports, {
+      from: program.version,
+      to: version,
+      now: correctedNow(context),
+      trialMs: TRIAL_MS,
+      async onTrial(deadline) {
+        await clearConditions(context, "update_failed", "rolled_back");
+        await step(context, version, "trial", deadline);
+        await note(context, (record) => ({ ...record, rolled_back: null }));
+      },
+    });
+    if (!installed.ok) {
+      await failed(context, version, "trouble", `it cannot be installed: ${installed.error}`);
+      return "done";
+    }
+    const keys = said.value.keyIds.join(" ") || "none";
+    ports.log.write("info", "update_installed", `pbx-agent ${version} takes over`, {
+      from: program.version,
+      to: version,
+      release_keys: keys,
+    });
+    return "installed";
+  }
+
+  return {
+    async settle(context) {
+      if (settled) return;
+      settled = true;
+      onTrial = await settleUpdate(context);
+    },
+    async proven(context) {
+      demanded = null;
+      if (!onTrial) return;
+      const left = await forget(context.ports);
+      if (left !== null) {
+        context.ports.log.write("warn", "update_not_confirmed", `${left}; tried again`);
+        return;
+      }
+      onTrial = false;
+      const { version } = context.program;
+      await note(context, (record) => ({
+        ...record,
+        under_way: null,
+        holds: Object.fromEntries(Object.entries(record.holds).filter(([at]) => at !== version)),
+      }));
+      context.ports.log.write("info", "update_confirmed", `pbx-agent ${version} syncs and stays`);
+    },
+    demand: (release) => void (demanded = release),
+    isDemanded: () => demanded !== null,
+    async advance(context, releases) {
+      const wish = await updateWish(context, releases, demanded);
+      switch (wish.kind) {
+        case "none":
+          await calm(context);
+          return "done";
+        case "impossible":
+          if (download !== null) await drop(context);
+          await raiseCondition(context, "update_failed", wish.message);
+          return "done";
+        case "stop":
+        case "aborted":
+          return wish.kind;
+        case "update":
+          break;
+      }
+      const { version, artifact } = wish;
+      // Only what has proven itself may become the program that a rollback goes back to.
+      if (onTrial) return "done";
+      if (await sayHeld(context, version)) return "done";
+      if (isOperating(context)) return "done";
+      if (!await fetched(context, version, artifact)) return "done";
+      return await replace(context, version, artifact);
+    },
+  };
+}
+
+function isOperating({ store }: BoundContext): boolean {
+  const { operation } = store.state;
+  return operation !== null && operation.result === undefined;
+}
+
+async function note(
+  { store }: BoundContext,
+  change: (record: UpdateRecord) => UpdateRecord,
+): Promise<void> {
+  await store.keep((state) => ({ ...state, update: change(state.update) }));
+}
+
+async function step(
+  context: BoundContext,
+  to: string,
+  step: UpdateStep,
+  deadline: string | null = null,
+): Promise<void> {
+  const before = context.store.state.update.under_way;
+  if (before?.to === to && before.step === step) return;
+  const since = before?.to === to ? before.since : timestamp(context);
+  const under_way = { from: context.program.version, to, step, since, deadline };
+  await note(context, (record) => ({ ...record, under_way }));
+  context.ports.log.write("info", "update", `update to pbx-agent ${to}: ${step}`, { to, step });
+}

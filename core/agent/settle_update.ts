@@ -1,0 +1,51 @@
+import { NEW_PROGRAM_FILE, PROGRAM_FILE } from "../state/paths.ts";
+import { hold } from "../update/holds.ts";
+import { forget, readStanding } from "../update/standing.ts";
+import type { BoundContext } from "./context.ts";
+import { correctedNow, raiseCondition } from "./context.ts";
+
+/**
+ * What a start makes of an update that it finds (operations.md, Own updates): one that was taken back is
+ * noted and held for six hours, one that was cut short before its end is undone. True where this program
+ * is the new one and still has to prove itself.
+ */
+export async function settleUpdate(context: BoundContext): Promise<boolean> {
+  const { ports, program, store } = context;
+  const standing = await readStanding(ports, program.version);
+  if (standing.kind === "on_trial") {
+    const { from, to, armed_at: since, deadline } = standing.trial;
+    await store.keep((state) => ({
+      ...state,
+      update: { ...state.update, under_way: { from, to, step: "trial", since, deadline } },
+    }));
+    ports.log.write("info", "update_on_trial", `pbx-agent ${to} has until ${deadline} to sync`);
+    return true;
+  }
+  if (standing.kind === "rolled_back") {
+    const { how } = standing;
+    const now = correctedNow(context);
+    const held = { reason: "rollback", message: how.reason, now, fraction: 0 } as const;
+    const noted = await store.commit((state) => ({
+      ...state,
+      update: { ...hold(state.update, how.from, held), under_way: null, rolled_back: how },
+    }));
+    const again = store.state.update.holds[how.from]?.again_at ?? "";
+    await raiseCondition(
+      context,
+      "rolled_back",
+      `${PROGRAM_FILE} was taken back from ${how.from} to ${how.to}: ${how.reason}; not tried before ${again}`,
+    );
+    // What is not written down stays in update.json, for the next start to find.
+    if (!noted.ok) return false;
+  } else {
+    if (standing.kind === "not_begun") {
+      const { to } = standing.trial;
+      ports.log.write("info", "update_undone", `the update to ${to} was cut short and begins anew`);
+    }
+    await store.keep((state) => ({ ...state, update: { ...state.update, under_way: null } }));
+  }
+  await ports.disk.remove(NEW_PROGRAM_FILE);
+  const left = await forget(ports);
+  if (left !== null) ports.log.write("warn", "update_not_tidied", left);
+  return false;
+}

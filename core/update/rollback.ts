@@ -1,0 +1,64 @@
+import type { Clock } from "../ports/clock.ts";
+import type { Log } from "../ports/log.ts";
+import { fail, ok, type Result } from "../result.ts";
+import { AGENT_UNIT, parentOf, PREVIOUS_PROGRAM_FILE, PROGRAM_FILE } from "../state/paths.ts";
+import type { InstallPorts } from "./install.ts";
+import { disarmTimer } from "./timer.ts";
+import { readTrial, type Trial, writeTrial } from "./trial.ts";
+
+/** What a rollback works through. */
+export interface RollbackPorts extends InstallPorts {
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** How it ended: `nothing` is on trial (any more), or the previous program is back and started. */
+export type RollbackEnd = "nothing" | "rolled_back";
+
+/**
+ * `pbx-agent.prev rollback`: takes back the update that is on trial. Run by its timer; can be repeated
+ * after any cut. Needs no room on the disk but for writing down what it did. The error is for people.
+ */
+export async function rollBack(ports: RollbackPorts): Promise<Result<RollbackEnd, string>> {
+  const { disk, systemd, programs, clock, log } = ports;
+  if (await readOpen(ports) === null) return ok("nothing");
+  const state = await systemd.unitState(AGENT_UNIT);
+  const stopped = await systemd.stop(AGENT_UNIT);
+  if (!stopped.ok) log.write("warn", "rollback", stopped.error.message);
+
+  // It may have synced until a moment ago: then it stays, and is only started again.
+  const trial = await readOpen(ports);
+  if (trial === "unknown" || (trial !== null && trial.rolled_back === undefined)) {
+    const linked = await programs.link(PREVIOUS_PROGRAM_FILE, PROGRAM_FILE);
+    if (!linked.ok) {
+      await systemd.restart(AGENT_UNIT);
+      return fail(linked.error.message);
+    }
+    await disk.syncDirectory(parentOf(PROGRAM_FILE));
+    const reason = `no successful sync in time; ${AGENT_UNIT} was ${state}`;
+    log.write("warn", "rolled_back", `the update of pbx-agent is taken back: ${reason}`);
+    if (trial !== "unknown") {
+      const at = new Date(clock.now()).toISOString();
+      const written = await writeTrial(disk, { ...trial, rolled_back: { at, reason } });
+      if (!written.ok) log.write("warn", "rollback", written.error.message);
+    }
+  }
+  // A restart, since a stop that failed may have left the new one running.
+  const started = await systemd.restart(AGENT_UNIT);
+  if (!started.ok) return fail(started.error.message);
+  if (trial === null) return ok("nothing");
+  const disarmed = await disarmTimer(ports);
+  if (!disarmed.ok) log.write("warn", "rollback", disarmed.error);
+  return ok("rolled_back");
+}
+
+/**
+ * The update that is on trial, or was taken back; null where there is none. One whose file cannot be
+ * read is one all the same: the file goes with a successful sync.
+ */
+async function readOpen({ disk }: RollbackPorts): Promise<Trial | "unknown" | null> {
+  const found = await readTrial(disk);
+  if (!found.ok) return "unknown";
+  if (found.value.kind === "absent") return null;
+  return found.value.kind === "loaded" ? found.value.value : "unknown";
+}

@@ -1,0 +1,257 @@
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { createFakePrograms } from "../../../adapters/fake/programs.ts";
+import { NEW_PROGRAM_FILE, PROGRAM_FILE, UPDATE_FILE } from "../../../core/state/paths.ts";
+import { rollBack } from "../../../core/update/rollback.ts";
+import { createSettledWorld, type World } from "./world.ts";
+
+const TIMER = "pbx-agent-rollback.timer";
+const AGENT = "pbx-agent.service";
+const HOUR = 3_600_000;
+
+function says(version: string): string {
+  return `pbx-agent ${version}\nrelease keys: none\n`;
+}
+
+/** A settled world whose machine has the program and the units; the portal offers 0.2.0. */
+async function updating(text = says("0.2.0")): Promise<World> {
+  const world = await createSettledWorld();
+  world.disk.put(PROGRAM_FILE, says("0.1.0"), 0o755);
+  world.disk.put("/etc/systemd/system/keep", "", 0o644);
+  world.systemd.units.set(TIMER, { state: "inactive", enabled: false });
+  world.systemd.units.set(AGENT, { state: "active", enabled: true });
+  offer(world, "2.0.0", "0.2.0", text);
+  return world;
+}
+
+/** Puts a release on the portal and its agent behind the URL; wants it. */
+function offer(world: World, release: string, version: string, text: string): void {
+  const bytes = new TextEncoder().encode(text);
+  const url = `https://files.example.com/${release}`;
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  const artifact = { url, sha256, size: bytes.length };
+  world.artifacts.files.set(url, bytes);
+  world.portal.portal.state.releases.set(release, {
+    payload: {
+      version: release,
+      created_at: "2026-01-01T00:00:00Z",
+      agent: { version, artifacts: { amd64: artifact } },
+      image: { k3s_version: "v1.36.3+k3s1", artifacts: {} },
+      addons: {},
+    },
+    signedBy: ["first"],
+    tampered: false,
+  });
+  world.portal.desire({ release, agent: { version }, addons: [] });
+}
+
+/** What the timer does when it fires. */
+async function fire(world: World) {
+  world.kill();
+  return await rollBack({ ...world, programs: createFakePrograms(world.disk) });
+}
+
+/** Starts what is in place, as systemd does, until nothing ends any more. */
+async function live(world: World, ms: number): Promise<void> {
+  for (let left = ms; left > 0; left -= 5_000) {
+    if (world.ended() !== null) world.start();
+    await world.pass(5_000);
+  }
+}
+
+const agentConditions = (world: World) =>
+  world.lastReport().conditions.map(({ code, message }) => `${code}: ${message}`).join();
+
+Deno.test("own update: a good version takes over, syncs and stays; nothing of the timer is left", async () => {
+  const world = await updating();
+  await live(world, 200_000);
+  assert.equal(world.lastReport().agent.version, "0.2.0");
+  assert.deepEqual(world.conditions(), []);
+  assert.equal(world.disk.text(`${PROGRAM_FILE}.prev`), says("0.1.0"));
+  assert.equal(world.disk.text(UPDATE_FILE), null);
+  assert.deepEqual(world.systemd.units.get(TIMER), { state: "inactive", enabled: false });
+  assert.deepEqual(await world.disk.list("/etc/systemd/system"), { ok: true, value: ["keep"] });
+  assert.deepEqual(world.stored().update, { under_way: null, holds: {}, rolled_back: null });
+  assert.deepEqual(await fire(world), { ok: true, value: "nothing" });
+});
+
+/** The changes that the update makes: those of the old program from the download on, or of the new one. */
+async function changesOf(program: "old" | "new"): Promise<{ first: number; last: number }> {
+  const world = await updating();
+  await world.stop();
+  const old = world.start();
+  await world.pass(120_000);
+  const first = old.changes.findIndex((change) => change.startsWith("artifacts.fetch")) + 1;
+  if (program === "old") return { first, last: old.changes.length };
+  const next = world.start();
+  await world.pass(10_000);
+  return { first: 1, last: next.changes.length };
+}
+
+/** An update in which one of the two programs is killed at a change, and what there is in the end. */
+async function cut(
+  program: "old" | "new",
+  change: number,
+  moment: "during" | "after",
+  power: "lost" | "kept" | undefined,
+): Promise<void> {
+  const what = `${program} program: ${power ?? "kill"} ${moment} change ${change}`;
+  const world = await updating();
+  await world.stop();
+  let process = world.start();
+  if (program === "new") {
+    await world.pass(120_000);
+    process = world.start();
+  }
+  process.killAt(change, moment);
+  for (let i = 0; i < 40 && !process.isDead() && world.ended() === null; i++) {
+    await world.pass(5_000);
+  }
+  world.kill(power);
+  const inPlace = world.disk.text(PROGRAM_FILE) ?? "";
+  assert.ok([says("0.1.0"), says("0.2.0")].includes(inPlace), `${what}: no whole program`);
+  if (program === "old" && inPlace === says("0.2.0")) {
+    assert.equal(world.systemd.units.get(TIMER)?.enabled, true, `${what}: no timer`);
+    assert.notEqual(world.disk.text(UPDATE_FILE), null, `${what}: nothing to roll back`);
+  }
+  await live(world, 400_000);
+  assert.equal(world.lastReport().agent.version, "0.2.0", what);
+  assert.deepEqual(world.conditions(), [], what);
+  assert.equal(world.systemd.units.get(TIMER)?.enabled, false, what);
+  assert.equal(world.disk.text(UPDATE_FILE), null, what);
+  assert.equal(world.disk.text(NEW_PROGRAM_FILE), null, what);
+}
+
+for (const program of ["old", "new"] as const) {
+  Deno.test(`own update: the ${program} program killed at every change, with and without the power, a right one runs and no timer is left`, async () => {
+    const { first, last } = await changesOf(program);
+    assert.ok(first > 0 && last - first > 5, `${first} to ${last}`);
+    for (let change = first; change <= last; change++) {
+      await cut(program, change, "during", "lost");
+      await cut(program, change, "after", "lost");
+      await cut(program, change, "after", "kept");
+      await cut(program, change, "during", undefined);
+    }
+  });
+}
+
+Deno.test("own update: taken back, it is told at once and tried again after six hours", async () => {
+  const world = await updating();
+  for (let i = 0; i < 40 && world.ended() === null; i++) await world.pass(5_000);
+  assert.deepEqual(world.ended(), { kind: "updated" });
+  assert.deepEqual(await fire(world), { ok: true, value: "rolled_back" });
+  assert.equal(world.disk.text(PROGRAM_FILE), says("0.1.0"));
+  assert.ok(world.systemd.calls.slice(-8).includes(`restart ${AGENT}`));
+  const before = world.requests("/sync");
+  world.start();
+  await world.pass(1_000);
+  assert.equal(world.requests("/sync"), before + 1);
+  const { from, to, reason } = world.lastReport().agent.rolled_back ?? {};
+  assert.deepEqual({ from, to }, { from: "0.2.0", to: "0.1.0" });
+  assert.match(reason ?? "", /no successful sync/);
+  assert.deepEqual(world.conditions(), ["rolled_back"]);
+  const asked = world.artifacts.asked.length;
+  await world.pass(5.9 * HOUR);
+  assert.equal(world.artifacts.asked.length, asked);
+  assert.deepEqual(world.conditions(), ["rolled_back"]);
+  assert.equal((await world.status()).update.holds["0.2.0"]?.reason, "rollback");
+  await world.pass(0.2 * HOUR);
+  assert.equal(world.artifacts.asked.length, asked + 1);
+  await live(world, 100_000);
+  assert.equal(world.lastReport().agent.version, "0.2.0");
+  assert.equal(world.lastReport().agent.rolled_back, undefined);
+  assert.deepEqual(world.conditions(), []);
+  await world.stop();
+});
+
+Deno.test("own update: a rollback whose record found no room is seen all the same", async () => {
+  const world = await updating();
+  for (let i = 0; i < 40 && world.ended() === null; i++) await world.pass(5_000);
+  world.disk.failNext("full", { operation: "write", path: `${UPDATE_FILE}.tmp` });
+  assert.deepEqual(await fire(world), { ok: true, value: "rolled_back" });
+  world.start();
+  await world.pass(1_000);
+  assert.equal(world.lastReport().agent.rolled_back?.from, "0.2.0");
+  assert.equal(world.disk.text(UPDATE_FILE), null);
+  await world.stop();
+});
+
+Deno.test("own update: a bad version is held for six hours, across a restart; another one is not", async () => {
+  const world = await updating(says("0.9.9"));
+  await world.pass(90_000);
+  assert.match(agentConditions(world), /^update_failed: .*version 0\.9\.9/);
+  assert.equal(world.artifacts.asked.length, 1);
+  await world.stop();
+  world.start();
+  await world.pass(5.9 * HOUR);
+  assert.equal(world.artifacts.asked.length, 1);
+  offer(world, "3.0.0", "0.3.0", says("0.3.0"));
+  await live(world, 150_000);
+  assert.equal(world.lastReport().agent.version, "0.3.0");
+  assert.deepEqual(world.conditions(), []);
+});
+
+Deno.test("own update: a cut download is no failed check: it is tried again with backoff", async () => {
+  const world = await updating();
+  const url = "https://files.example.com/2.0.0";
+  const bytes = new TextEncoder().encode(says("0.2.0"));
+  world.artifacts.files.set(url, { cutAfter: 5, bytes });
+  await world.pass(300_000);
+  assert.match(agentConditions(world), /^update_failed: .*ended in the middle/);
+  const tries = world.artifacts.asked.length;
+  assert.ok(tries >= 3 && tries <= 6, `${tries}`);
+  world.artifacts.files.set(url, bytes);
+  await live(world, 400_000);
+  assert.equal(world.lastReport().agent.version, "0.2.0");
+});
+
+Deno.test("own update: not while an operation runs", async () => {
+  const world = await updating();
+  world.portal.desire({ release: "1.0.0", agent: { version: "0.1.0" } });
+  await world.stop();
+  const held = Promise.withResolvers<never>();
+  world.start((ports) => ({
+    ...ports,
+    systemd: { ...ports.systemd, journal: () => held.promise },
+  }));
+  const consent = { by: "someone", at: "2026-01-01T00:00:00Z" };
+  world.portal.offer({ id: "op-1", kind: "diag.collect", params: { consent } });
+  await world.pass(70_000);
+  assert.equal(world.lastReport().operation?.id, "op-1");
+  world.portal.desire({ release: "2.0.0", agent: { version: "0.2.0" } });
+  await world.pass(90_000);
+  assert.equal(world.lastReport().operation?.id, "op-1");
+  assert.equal(world.ended(), null);
+  assert.equal(world.disk.text(PROGRAM_FILE), says("0.1.0"));
+  assert.deepEqual(world.artifacts.asked, []);
+  await world.stop();
+});
+
+Deno.test("own update: systemd that does not take the timer stops it, and nothing is left behind", async () => {
+  const world = await updating();
+  world.systemd.units.delete(TIMER);
+  await world.pass(120_000);
+  assert.match(agentConditions(world), /^update_failed: .*cannot be installed/);
+  assert.equal(world.disk.text(PROGRAM_FILE), says("0.1.0"));
+  assert.equal(world.disk.text(UPDATE_FILE), null);
+  assert.equal(world.disk.text(NEW_PROGRAM_FILE), null);
+  await world.stop();
+});
+
+Deno.test("own update: while on trial, a 426 does not replace what is not proven", async () => {
+  const world = await updating();
+  for (let i = 0; i < 40 && world.ended() === null; i++) await world.pass(5_000);
+  const error = { code: "protocol_too_old", message: "m", release: "2.0.0" };
+  world.portal.fault({
+    match: { path: "/sync" },
+    count: null,
+    action: { status: 426, body: { error } },
+  });
+  offer(world, "2.0.0", "0.3.0", says("0.3.0"));
+  await live(world, 300_000);
+  assert.equal(world.disk.text(PROGRAM_FILE), says("0.2.0"));
+  assert.equal(world.disk.text(`${PROGRAM_FILE}.prev`), says("0.1.0"));
+  assert.equal(world.systemd.units.get(TIMER)?.state, "active");
+  assert.deepEqual(await fire(world), { ok: true, value: "rolled_back" });
+  assert.equal(world.disk.text(PROGRAM_FILE), says("0.1.0"));
+});
