@@ -1,0 +1,157 @@
+// needs: root systemd-nspawn mmdebstrap ip
+import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { createNodeClock } from "../../adapters/node/clock.ts";
+import { createNodeRandom } from "../../adapters/node/random.ts";
+import { parseReleaseKeys } from "../../adapters/portal/release_keys.ts";
+import { type RunningPortal, startPortal } from "../../adapters/portal/server.ts";
+import { welcome } from "../../adapters/portal/welcome.ts";
+import { hostArchitecture } from "../../cli/build/runtime.ts";
+import { installScript } from "../../cli/build/templates/install_script.ts";
+import { userData } from "../../cli/build/templates/user_data.ts";
+import { VERSION } from "../../cli/version.ts";
+import { buildAgentProgram } from "../lab/agent_program.ts";
+import { makeBaseRoot } from "../lab/base_root.ts";
+import { type Container, startContainer } from "../lab/container.ts";
+import { waitUntil } from "../lab/wait_until.ts";
+
+const CONFIG = "/etc/pbx-agent/config.yaml";
+const UNIT = "pbx-agent.service";
+const SEED = "var/lib/cloud/seed/nocloud";
+/**
+ * The network is the host's: cloud-init must not set it up. It works as it is but for modules that want
+ * what a minimal root has not (SSH, locales), whose failures would hide one of ours.
+ */
+const CLOUD_INIT = `datasource_list: [NoCloud]
+network: {config: disabled}
+cloud_init_modules: [bootcmd, write-files]
+cloud_config_modules: [runcmd]
+cloud_final_modules: [scripts-user]
+`;
+const shared = { sanitizeOps: false, sanitizeResources: false };
+
+/** What the tests of this suite hand on to one another: they are one story, in their order. */
+const story: {
+  machine?: Container;
+  portal?: RunningPortal;
+  server?: Deno.HttpServer<Deno.NetAddr>;
+  script?: string;
+  fetched: number;
+  folder?: string;
+} = { fetched: 0 };
+
+function machine(): Container {
+  assert.ok(story.machine, "the machine did not boot");
+  return story.machine;
+}
+
+function url(): string {
+  assert.ok(story.server);
+  return `http://127.0.0.1:${story.server.addr.port}`;
+}
+
+async function agents(): Promise<readonly string[]> {
+  const state = await fetch(`${story.portal?.adminUrl}/admin/state`);
+  return Object.keys((await state.json()).agents);
+}
+
+Deno.test.beforeAll(async () => {
+  const program = await Deno.readFile(await buildAgentProgram());
+  const packed = new Uint8Array(gzipSync(program, { level: 1 }));
+  story.server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, () => {
+    story.fetched++;
+    return new Response(packed);
+  });
+  story.folder = await Deno.makeTempDir({ prefix: "pbx-install-" });
+  const keys = new URL("../../fixtures/lab-release-keys.json", import.meta.url);
+  story.portal = await startPortal({
+    port: 0,
+    stateDir: story.folder,
+    clock: createNodeClock(),
+    random: createNodeRandom(),
+    log: { write: () => {} },
+    releaseKeys: parseReleaseKeys(await Deno.readTextFile(keys)),
+  });
+  const sha256 = createHash("sha256").update(program).digest("hex");
+  story.script = installScript(VERSION, [
+    { architecture: hostArchitecture(), file: "pbx-agent.gz", sha256 },
+  ]);
+  const given = String(welcome(story.portal)["config_yaml"]).trimEnd().replaceAll(/^/gm, "      ");
+  // The lab's configuration has a line more than a server's: the place of the metadata service.
+  const seed = userData(story.script, url()).replace(/^ {6}portal:(.*\n){4}/m, `${given}\n`);
+  const baseRoot = await makeBaseRoot(undefined, ["cloud-init", "curl", "ca-certificates"]);
+  story.machine = await startContainer({
+    baseRoot,
+    network: "host",
+    prepare: async (root) => {
+      await Deno.mkdir(`${root}/${SEED}`, { recursive: true });
+      await Deno.writeTextFile(`${root}/${SEED}/user-data`, seed, { mode: 0o600 });
+      await Deno.writeTextFile(`${root}/${SEED}/meta-data`, "instance-id: i-1\n");
+      await Deno.writeTextFile(`${root}/etc/cloud/cloud.cfg.d/90_lab.cfg`, CLOUD_INIT);
+    },
+  });
+});
+
+Deno.test.afterAll(async () => {
+  await story.machine?.stop();
+  await story.portal?.close();
+  await story.server?.shutdown();
+  if (story.folder !== undefined) await Deno.remove(story.folder, { recursive: true });
+});
+
+Deno.test("install: cloud-init makes a fresh machine an enrolled node", shared, async () => {
+  const status = await machine().exec(["cloud-init", "status", "--wait"], { timeoutMs: 120_000 });
+  const log = await machine().exec(["tail", "-n", "40", "/var/log/cloud-init-output.log"]);
+  assert.equal(status.code, 0, status.stdout + log.stdout);
+  await waitUntil(
+    "the enrollment",
+    async () => (await agents()).length === 1 || undefined,
+    { timeoutMs: 60_000 },
+  );
+  assert.equal((await machine().run(["systemctl", "is-enabled", UNIT])).trim(), "enabled");
+  const modes = ["stat", "-c", "%a", "/etc/pbx-agent", CONFIG, "/var/lib/pbx-agent"];
+  assert.equal(await machine().run(modes), "700\n600\n700\n");
+});
+
+Deno.test("install: the token is used, and gone from the configuration", shared, async () => {
+  const config = await waitUntil("the token's end", async () => {
+    const text = await machine().readFile(CONFIG);
+    return text.includes("enrollment_token") ? undefined : text;
+  }, { timeoutMs: 30_000 });
+  assert.match(config, /^cluster_id:/m);
+});
+
+Deno.test(
+  "install: the same script by hand changes nothing on a node that runs",
+  shared,
+  async () => {
+    const pid = ["systemctl", "show", "--property=MainPID", UNIT];
+    const before = [await machine().run(pid), await agents(), await machine().readFile(CONFIG)];
+    const { fetched } = story;
+    const run = ["sh", "-s", "--", "--url", url()];
+    await machine().run(run, { stdin: story.script ?? "" });
+    const after = [await machine().run(pid), await agents(), await machine().readFile(CONFIG)];
+    assert.deepEqual(after, before);
+    assert.equal(story.fetched, fetched);
+  },
+);
+
+Deno.test("install: a machine of another cluster is left alone", shared, async () => {
+  const other = (await machine().readFile(CONFIG)).replace(/^cluster_id:.*$/m, "cluster_id: other");
+  await machine().writeFile("/root/other.yaml", other, 0o600);
+  const run = ["sh", "-s", "--", "--url", url(), "--config", "/root/other.yaml"];
+  const refused = await machine().exec(run, { stdin: story.script ?? "" });
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /of cluster 'other': nothing was changed/);
+  assert.doesNotMatch(await machine().readFile(CONFIG), /other/);
+});
+
+Deno.test("install: uninstall takes away all that was installed", shared, async () => {
+  await machine().run(["/var/lib/pbx-agent/bin/pbx-agent", "uninstall", "--yes"]);
+  const owned = ["/var/lib/pbx-agent", "/etc/pbx-agent", `/etc/systemd/system/${UNIT}`];
+  for (const path of owned) {
+    assert.equal((await machine().exec(["test", "-e", path])).code, 1, path);
+  }
+  assert.notEqual((await machine().exec(["systemctl", "is-active", UNIT])).code, 0);
+});
