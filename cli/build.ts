@@ -92,4 +92,11 @@ function say(line: string): void {
   print("stderr", `${line}\n`);
 }
 
-if (import.meta.main) Deno.exit(await main(Deno.args));
+if (import.meta.main) {
+  Deno.exit(
+    await main(Deno.args).catch((error: unknown) => {
+      say(`build: ${error instanceof Error ? error.message : String(error)}`);
+      return 1;
+    }),
+  );
+}
