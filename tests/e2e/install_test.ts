@@ -68,6 +68,26 @@ check("install: configuration, unit and program are in place, the service is sta
   });
 });
 
+check("install: the configuration is nobody else's to read at any moment", async () => {
+  await inInstallWorld(async (world) => {
+    await world.install(CONFIG);
+    // Each file's mode before it is narrowed, in the order of the calls.
+    const seen = (await world.read("/modes.log")).split("\n");
+    const modes = seen.filter((line) => line.includes("config.yaml")).map((line) =>
+      line.split(" ")[0]
+    );
+    assert.deepEqual(modes, ["600", "600"]);
+  });
+});
+
+check("install: a program that was left on a machine without an identity is replaced", async () => {
+  await inInstallWorld(async (world) => {
+    await world.write(AGENT, new TextDecoder().decode(program("0.0.1")), 0o755);
+    assert.equal((await world.install(CONFIG)).code, 0);
+    assert.deepEqual(await Deno.readFile(world.root + AGENT), PROGRAM);
+  });
+});
+
 check("install: again changes nothing, fetches nothing and restarts nothing", async () => {
   await inInstallWorld(async (world) => {
     await world.install(CONFIG);

@@ -99,6 +99,7 @@ async function layOut(world: InstallWorld): Promise<void> {
     systemctl: `echo "$*" >> ${root}/systemctl.log`,
     id: "echo 0",
     sleep: ":",
+    chmod: `stat -c "%a %n" "$2" >> ${root}/modes.log; exec /bin/chmod "$@"`,
   };
   for (const [name, line] of Object.entries(fakes)) {
     await world.write(`/fakes/${name}`, `#!/bin/sh\n${line}\n`, 0o755);
