@@ -39,6 +39,7 @@ export function statusText(status: WholeStatus): string {
       status.pending.k3s_restart ? `pending: ${status.pending.reason ?? ""}` : "none pending",
     ],
   ];
+  rows.push(...updateRows(status));
   if (status.operation !== null) {
     rows.push(["operation", `${status.operation.id} (${status.operation.kind})`]);
   }
@@ -55,6 +56,26 @@ export function statusText(status: WholeStatus): string {
   for (const problem of status.problems) rows.push(["problem", problem]);
   // Some of it are words of the portal.
   return rows.map(([name, value]) => `${name.padEnd(10)} ${escapeUnseen(value)}\n`).join("");
+}
+
+/** What there is to say of own updates; nothing where there is nothing. */
+function updateRows({ update }: WholeStatus): [string, string][] {
+  const rows: [string, string][] = [];
+  const { under_way: now, rolled_back: back } = update;
+  if (now !== null) {
+    const until = now.deadline === null ? "" : `, must sync by ${now.deadline}`;
+    rows.push(["update", `${now.from} to ${now.to}, step ${now.step} since ${now.since}${until}`]);
+  }
+  if (back !== null) {
+    rows.push([
+      "update",
+      `taken back from ${back.from} to ${back.to} at ${back.at}: ${back.reason}`,
+    ]);
+  }
+  for (const [version, { reason, message, again_at }] of Object.entries(update.holds)) {
+    rows.push(["update", `${version} not before ${again_at} (${reason}): ${message}`]);
+  }
+  return rows;
 }
 
 function firstStart({ first_start }: WholeStatus): string {

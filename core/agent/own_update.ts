@@ -52,7 +52,13 @@ export function openOwnUpdate(): OwnUpdate {
   async function calm(context: BoundContext): Promise<void> {
     if (download !== null) await drop(context);
     await clearConditions(context, "update_failed", "rolled_back");
-    await note(context, (record) => ({ ...record, under_way: null, rolled_back: null }));
+    const now = correctedNow(context);
+    await note(context, (record) => ({
+      ...record,
+      holds: current(record.holds, now),
+      under_way: onTrial ? record.under_way : null,
+      rolled_back: null,
+    }));
   }
 
   async function failed(
@@ -203,14 +209,25 @@ export function openOwnUpdate(): OwnUpdate {
           break;
       }
       const { version, artifact } = wish;
-      // Only what has proven itself may become the program that a rollback goes back to.
-      if (onTrial) return "done";
+      if (onTrial) {
+        // Only what has proven itself may become the program that a rollback goes back to.
+        const message = `pbx-agent ${version} is wanted, and this version is still on trial`;
+        await raiseCondition(context, "update_failed", message);
+        return "done";
+      }
       if (await sayHeld(context, version)) return "done";
       if (isOperating(context)) return "done";
       if (!await fetched(context, version, artifact)) return "done";
       return await replace(context, version, artifact);
     },
   };
+}
+
+/** The holds that still hold. */
+function current(holds: UpdateRecord["holds"], now: number): UpdateRecord["holds"] {
+  return Object.fromEntries(
+    Object.entries(holds).filter(([, { again_at }]) => Date.parse(again_at) > now),
+  );
 }
 
 function isOperating({ store }: BoundContext): boolean {

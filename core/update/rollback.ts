@@ -21,14 +21,21 @@ export type RollbackEnd = "nothing" | "rolled_back";
  */
 export async function rollBack(ports: RollbackPorts): Promise<Result<RollbackEnd, string>> {
   const { disk, systemd, programs, clock, log } = ports;
-  if (await readOpen(ports) === null) return ok("nothing");
+  const open = await readOpen(ports);
+  if (open === null) return ok("nothing");
+  if (open !== "unknown" && open.rolled_back !== undefined) {
+    // Done before, up to the start.
+    const started = await systemd.start(AGENT_UNIT);
+    if (!started.ok) return fail(started.error.message);
+    return await tidied(ports);
+  }
   const state = await systemd.unitState(AGENT_UNIT);
   const stopped = await systemd.stop(AGENT_UNIT);
   if (!stopped.ok) log.write("warn", "rollback", stopped.error.message);
 
   // It may have synced until a moment ago: then it stays, and is only started again.
   const trial = await readOpen(ports);
-  if (trial === "unknown" || (trial !== null && trial.rolled_back === undefined)) {
+  if (trial !== null) {
     const linked = await programs.link(PREVIOUS_PROGRAM_FILE, PROGRAM_FILE);
     if (!linked.ok) {
       await systemd.restart(AGENT_UNIT);
@@ -46,9 +53,13 @@ export async function rollBack(ports: RollbackPorts): Promise<Result<RollbackEnd
   // A restart, since a stop that failed may have left the new one running.
   const started = await systemd.restart(AGENT_UNIT);
   if (!started.ok) return fail(started.error.message);
-  if (trial === null) return ok("nothing");
+  return trial === null ? ok("nothing") : await tidied(ports);
+}
+
+/** The agent runs again, so a timer that cannot be taken away now is no failure: the agent does it too. */
+async function tidied(ports: RollbackPorts): Promise<Result<RollbackEnd, string>> {
   const disarmed = await disarmTimer(ports);
-  if (!disarmed.ok) log.write("warn", "rollback", disarmed.error);
+  if (!disarmed.ok) ports.log.write("warn", "rollback", disarmed.error);
   return ok("rolled_back");
 }
 

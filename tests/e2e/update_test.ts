@@ -68,6 +68,10 @@ for (const gzip of [false, true]) {
       const left = Date.parse(held.holds["0.2.0"]?.again_at ?? "") - Date.now();
       assert.ok(left > 5.9 * 3_600_000 && left <= 6 * 3_600_000, `${left}`);
 
+      const shown = (await world.cli("status", "--text")).stdout;
+      assert.match(shown, /^update +taken back from 0\.2\.0 to 0\.1\.0 at /m);
+      assert.match(shown, /^update +0\.2\.0 not before .* \(rollback\)/m);
+
       await want(world, "0.1.0", "1.0.0");
       await world.until(
         "no word of it once this version is wanted",
