@@ -30,6 +30,8 @@ export interface Arguments {
   readonly yes: boolean;
   /** `run`, in labs only: this far apart are the cycles, milliseconds. */
   readonly cycleMs?: number;
+  /** `run`, in labs only: a new version has this long to sync, milliseconds. */
+  readonly trialMs?: number;
 }
 
 const USAGE = `usage: pbx-agent COMMAND [--root DIR]
@@ -47,6 +49,7 @@ const USAGE = `usage: pbx-agent COMMAND [--root DIR]
 `;
 
 const LAB_USAGE = `  --cycle SECONDS    run, in labs only: cycles are this far apart instead of 30 s
+  --trial SECONDS    run, in labs only: a new version has this long to sync instead of 10 minutes
 `;
 
 /** The usage text of the program that `lab` tells. */
@@ -54,9 +57,11 @@ export function usage(lab: boolean): string {
   return lab ? USAGE + LAB_USAGE : USAGE;
 }
 
+const SECONDS = /^[0-9]{1,3}(?:\.[0-9]{1,3})?$/;
+
 /** Which flags belong to which command; --root is taken everywhere. */
 const FLAGS: Readonly<Record<Command, readonly string[]>> = {
-  run: ["cycle"],
+  run: ["cycle", "trial"],
   status: ["text", "json"],
   operations: ["json"],
   plan: ["json"],
@@ -82,6 +87,7 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
         json: { type: "boolean" },
         yes: { type: "boolean" },
         cycle: { type: "string" },
+        trial: { type: "string" },
         help: { type: "boolean", short: "h" },
       },
     });
@@ -99,11 +105,12 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
   const stray = Object.keys(values).find((flag) =>
     flag !== "root" && !FLAGS[command].includes(flag)
   );
-  if (stray !== undefined || (values.cycle !== undefined && !lab)) {
-    return fail(`${command} has no flag --${stray ?? "cycle"}`);
-  }
-  if (values.cycle !== undefined && !/^[0-9]{1,3}(?:\.[0-9]{1,3})?$/.test(values.cycle)) {
-    return fail(`--cycle ${values.cycle}: is no number of seconds`);
+  if (stray !== undefined) return fail(`${command} has no flag --${stray}`);
+  for (const flag of ["cycle", "trial"] as const) {
+    const value = values[flag];
+    if (value === undefined) continue;
+    if (!lab) return fail(`${command} has no flag --${flag}`);
+    if (!SECONDS.test(value)) return fail(`--${flag} ${value}: is no number of seconds`);
   }
   if (values.root === "") return fail("--root needs a folder");
   return ok({
@@ -114,6 +121,7 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
     ...(operation === undefined ? {} : { operation }),
     yes: values.yes === true,
     ...(values.cycle === undefined ? {} : { cycleMs: Number(values.cycle) * 1000 }),
+    ...(values.trial === undefined ? {} : { trialMs: Number(values.trial) * 1000 }),
   });
 }
 

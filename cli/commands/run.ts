@@ -69,6 +69,7 @@ export async function run(args: Arguments, entry: Entry): Promise<ExitCode> {
     config,
     stop,
     ...(args.cycleMs === undefined ? {} : { cycleMs: args.cycleMs }),
+    ...(args.trialMs === undefined ? {} : { trialMs: args.trialMs }),
   });
   lock.value.release();
   if (ended.kind === "unusable") return end("files_unusable", ended.message, EXIT.CONFIG);

@@ -22,6 +22,8 @@ export interface Context {
   readonly stop: AbortSignal;
   /** How far cycles are apart, milliseconds. */
   readonly cycleMs: number;
+  /** How long a new version has for its first successful sync, milliseconds. */
+  readonly trialMs: number;
   /** The write that fails for want of room, if one does. */
   readonly diskTrouble: () => DiskError | null;
 }

@@ -1,6 +1,5 @@
 import { heldBy, hold } from "../update/holds.ts";
 import { install } from "../update/install.ts";
-import { TRIAL_MS } from "../update/rollback_units.ts";
 import { readSaidVersion } from "../update/says_version.ts";
 import { forget } from "../update/standing.ts";
 import type { Artifact } from "../protocol/release.ts";
@@ -147,7 +146,7 @@ export function openOwnUpdate(): OwnUpdate {
       from: program.version,
       to: version,
       now: correctedNow(context),
-      trialMs: TRIAL_MS,
+      trialMs: context.trialMs,
       async onTrial(deadline) {
         await clearConditions(context, "update_failed", "rolled_back");
         await step(context, version, "trial", deadline);

@@ -5,6 +5,7 @@ import { watchDisk } from "../state/disk_watch.ts";
 import { type Identity, newKeys, saveIdentity } from "../state/identity.ts";
 import { IDENTITY_FILE } from "../state/paths.ts";
 import { openStore } from "../state/store.ts";
+import { TRIAL_MS } from "../update/rollback_units.ts";
 import { openChannels } from "./channels.ts";
 import type { BoundContext, Context } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
@@ -28,6 +29,8 @@ export interface Setup {
   readonly stop: AbortSignal;
   /** How far cycles are apart, milliseconds; 30 s where a lab does not say otherwise. */
   readonly cycleMs?: number;
+  /** How long a new version has to sync, milliseconds; 10 minutes where a lab does not say otherwise. */
+  readonly trialMs?: number;
 }
 
 /**
@@ -55,7 +58,7 @@ export async function runAgent(setup: Setup): Promise<RunEnd> {
 }
 
 function openContext(
-  { ports, program, config, stop, cycleMs = CYCLE_MS }: Setup,
+  { ports, program, config, stop, cycleMs = CYCLE_MS, trialMs = TRIAL_MS }: Setup,
   { state, saved }: Beginning,
   diskTrouble: () => DiskError | null,
 ): Context {
@@ -71,6 +74,7 @@ function openContext(
     ),
     stop,
     cycleMs,
+    trialMs,
     diskTrouble,
   };
 }

@@ -190,6 +190,7 @@ export async function openAgent(
     requests: openRequestMemory(),
     stop,
     cycleMs: 30_000,
+    trialMs: 600_000,
     diskTrouble: () => null,
     binding,
     identity: holdIdentity(ports.disk, { ...keys, binding }),
