@@ -29,7 +29,9 @@ export async function uninstall(args: Arguments): Promise<ExitCode> {
         failed++;
         print(
           "stderr",
-          `failed: a pbx-agent that systemd did not start still runs (process ${holder.pid ?? "unknown"}) and may ` +
+          `failed: a pbx-agent that systemd did not start still runs (process ${
+            holder.pid ?? "unknown"
+          }) and may ` +
             "write its files anew: end it\n",
         );
       }
