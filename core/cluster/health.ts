@@ -1,6 +1,6 @@
 import type { ObjectRef } from "../ports/k8s.ts";
 import type { HealthCheck } from "../protocol/release.ts";
-import { ADDON_NAMESPACE } from "./allowed_object.ts";
+import { ADDON_NAMESPACE, HELM_API } from "./allowed_object.ts";
 import { at, conditionStatus, type LiveView, refKey } from "./live.ts";
 
 /** The plural of a kind as Kubernetes makes it: all that a check names is the kind. */
@@ -28,6 +28,11 @@ export function watchedBy(check: HealthCheck): readonly ObjectRef[] {
   }];
 }
 
+/** The HelmChart that a check names. */
+export function helmChart(name: string): ObjectRef {
+  return { apiVersion: HELM_API, resource: "helmcharts", namespace: ADDON_NAMESPACE, name };
+}
+
 /** k3s installs a chart by this Job (k3s fact F). */
 function installJob(chart: string): ObjectRef {
   return {
@@ -41,6 +46,8 @@ function installJob(chart: string): ObjectRef {
 /** What a check still waits for, for people; null where it passes. */
 export function unhealthy(check: HealthCheck, live: LiveView): string | null {
   const [ref] = watchedBy(check);
+  const refused = ref === undefined ? undefined : live.unreadable.get(refKey(ref));
+  if (refused !== undefined) return `its health could not be read: ${refused}`;
   const object = ref === undefined ? null : live.watched.get(refKey(ref)) ?? null;
   if ("helmchart" in check) return helmUnhealthy(check.helmchart.name, live);
   if ("deployment" in check) {
@@ -71,9 +78,10 @@ function helmUnhealthy(chart: string, live: LiveView): string | null {
       ? `the installation of chart ${chart} failed`
       : `chart ${chart} is being installed`;
   }
-  const object = live.managed.get(
-    refKey({ apiVersion: "", resource: "helmcharts", namespace: ADDON_NAMESPACE, name: chart }),
-  )?.object;
+  const key = refKey(helmChart(chart));
+  const refused = live.unreadable.get(key);
+  if (refused !== undefined) return `the release of chart ${chart} could not be read: ${refused}`;
+  const object = live.managed.get(key)?.object;
   const namespace = at(object, "spec", "targetNamespace") ?? ADDON_NAMESPACE;
   const release = live.helmReleases.get(`${namespace}/${chart}`);
   if (at(release, "status") === "deployed") return null;

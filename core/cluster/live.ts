@@ -7,6 +7,11 @@ export interface LiveView {
   readonly managed: ReadonlyMap<string, LiveObject>;
   /** What health checks asked for, by {@link refKey}; null where there is none. */
   readonly watched: ReadonlyMap<string, JsonObject | null>;
+  /**
+   * Why what a health check rests on could not be read, by {@link refKey}: the API refused that alone. The
+   * rest is known all the same.
+   */
+  readonly unreadable: ReadonlyMap<string, string>;
   /** The newest Helm release's Secret labels by `<namespace>/<chart>`; what is absent has no release. */
   readonly helmReleases: ReadonlyMap<string, JsonObject>;
   /** Resources that add-ons may have and whose kind this cluster does not know (yet). */

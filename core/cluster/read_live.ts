@@ -3,7 +3,7 @@ import type { CollectionRef, K8s, K8sError, Labels, ObjectRef } from "../ports/k
 import type { AddonTemplate, HealthCheck } from "../protocol/release.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { ADDON_LABEL, ADDON_NAMESPACE, HELM_API, MANAGED_LABEL } from "./allowed_object.ts";
-import { watchedBy } from "./health.ts";
+import { helmChart, watchedBy } from "./health.ts";
 import { at, type LiveObject, type LiveView, refKey } from "./live.ts";
 import { platformApiOf } from "./platform_api.ts";
 
@@ -52,9 +52,10 @@ export async function readLive(
 
   const checks = addons.filter(({ enabled }) => enabled)
     .flatMap(({ template }) => template?.health ?? []);
-  const watched = await readWatched(k8s, checks);
+  const unreadable = new Map<string, string>();
+  const watched = await readWatched(k8s, checks, unreadable);
   if (!watched.ok) return watched;
-  const helmReleases = await readHelmReleases(k8s, checks, managed);
+  const helmReleases = await readHelmReleases(k8s, checks, managed, unreadable);
   if (!helmReleases.ok) return helmReleases;
   const applications = isPlatformGoing(addons, managed) ? await readApplications(k8s) : ok([]);
   if (!applications.ok) return applications;
@@ -62,6 +63,7 @@ export async function readLive(
     managed,
     unknownKinds,
     watched: watched.value,
+    unreadable,
     helmReleases: helmReleases.value,
     applications: applications.value,
   });
@@ -88,13 +90,15 @@ function refOf(kind: CollectionRef, object: JsonObject): ObjectRef | null {
 async function readWatched(
   k8s: K8s,
   checks: readonly HealthCheck[],
+  unreadable: Map<string, string>,
 ): Promise<Result<ReadonlyMap<string, JsonObject | null>, K8sError>> {
   const watched = new Map<string, JsonObject | null>();
   for (const ref of checks.flatMap(watchedBy)) {
     if (watched.has(refKey(ref))) continue;
     const object = await k8s.get(ref);
-    // A name that the API refuses will never be healthy; it must not blind the agent to the rest.
+    // What the API refuses, perhaps for ever, must not blind the agent to the rest.
     if (!object.ok && object.error.code === "unreachable") return fail(object.error);
+    if (!object.ok) unreadable.set(refKey(ref), object.error.message);
     watched.set(refKey(ref), object.ok ? object.value : null);
   }
   return ok(watched);
@@ -105,21 +109,21 @@ async function readHelmReleases(
   k8s: K8s,
   checks: readonly HealthCheck[],
   managed: ReadonlyMap<string, LiveObject>,
+  unreadable: Map<string, string>,
 ): Promise<Result<ReadonlyMap<string, JsonObject>, K8sError>> {
   const releases = new Map<string, JsonObject>();
   for (const check of checks) {
     if (!("helmchart" in check)) continue;
     const { name } = check.helmchart;
-    const chart = managed.get(
-      refKey({ apiVersion: HELM_API, resource: "helmcharts", namespace: ADDON_NAMESPACE, name }),
-    );
-    const target = at(chart?.object, "spec", "targetNamespace");
+    const chart = refKey(helmChart(name));
+    const target = at(managed.get(chart)?.object, "spec", "targetNamespace");
     const namespace = typeof target === "string" ? target : ADDON_NAMESPACE;
     const listed = await k8s.list(
       { apiVersion: "v1", resource: "secrets", namespace },
       { owner: "helm", name },
     );
     if (!listed.ok && listed.error.code === "unreachable") return fail(listed.error);
+    if (!listed.ok) unreadable.set(chart, listed.error.message);
     const newest = newestRelease(listed.ok ? listed.value ?? [] : []);
     if (newest !== null) releases.set(`${namespace}/${name}`, newest);
   }

@@ -27,6 +27,13 @@ export interface KubeApi {
   pause(): void;
   /** Lets a paused API server go on. */
   resume(): void;
+  /** Ends the API server alone; its etcd goes on. */
+  stopServer(): Promise<void>;
+  /**
+   * Starts the API server again after {@link KubeApi.stopServer}, on the same etcd and port, and does
+   * not wait: what it answers until it is ready is what the caller wants to see.
+   */
+  startServer(options?: { readonly watchCache?: boolean }): void;
   /** Ends both processes and removes their folder. */
   stop(): Promise<void>;
 }
@@ -40,13 +47,18 @@ const AUDIT_POLICY = "apiVersion: audit.k8s.io/v1\nkind: Policy\nrules:\n- level
 export async function startKubeApi(options: { readonly audit?: boolean } = {}): Promise<KubeApi> {
   const [etcdFile, apiFile] = [await findPart("etcd"), await findPart("kube-apiserver")];
   const directory = await Deno.makeTempDir({ prefix: "pbx-kube-api-" });
-  const processes: LabProcess[] = [];
+  const running: { etcd?: LabProcess; api?: LabProcess } = {};
+  const signalServer = (signal: Deno.Signal): void => {
+    if (running.api !== undefined) trySignal(running.api, signal);
+  };
+  const stopServer = async (): Promise<void> => {
+    // A paused process takes SIGTERM only once it runs again.
+    signalServer("SIGCONT");
+    await running.api?.stop();
+  };
   const stop = async (): Promise<void> => {
-    for (const process of processes.toReversed()) {
-      // A paused process takes SIGTERM only once it runs again.
-      trySignal(process, "SIGCONT");
-      await process.stop();
-    }
+    await stopServer();
+    await running.etcd?.stop();
     await Deno.remove(directory, { recursive: true });
   };
   try {
@@ -57,21 +69,26 @@ export async function startKubeApi(options: { readonly audit?: boolean } = {}): 
     const auditLog = options.audit === true ? join(directory, "audit.log") : null;
     if (auditLog !== null) await Deno.writeTextFile(join(directory, "audit.yaml"), AUDIT_POLICY);
 
+    const startServer = ({ watchCache = true } = {}): LabProcess => {
+      const args = apiArguments(etcdPort, port, auditLog !== null);
+      const cache = `--watch-cache=${watchCache}`;
+      return running.api = startLabProcess(apiFile, [...args, cache], { cwd: directory });
+    };
+
     const etcd = etcdArguments(directory, etcdPort, peerPort);
-    processes.push(startLabProcess(etcdFile, etcd, { cwd: directory }));
-    const api = startLabProcess(apiFile, apiArguments(etcdPort, port, auditLog !== null), {
-      cwd: directory,
-    });
-    processes.push(api);
-    await Promise.race([untilReady(url, authority), ...processes.map(refuseEnd)]);
+    running.etcd = startLabProcess(etcdFile, etcd, { cwd: directory });
+    const both = [running.etcd, startServer()];
+    await Promise.race([untilReady(url, authority), ...both.map(refuseEnd)]);
     return {
       url,
       port,
       kubeconfig,
       authority,
       auditLog,
-      pause: () => trySignal(api, "SIGSTOP"),
-      resume: () => trySignal(api, "SIGCONT"),
+      pause: () => signalServer("SIGSTOP"),
+      resume: () => signalServer("SIGCONT"),
+      stopServer,
+      startServer,
       stop,
     };
   } catch (error) {

@@ -23,6 +23,7 @@ function view(
   return {
     managed: new Map([[refKey(chartRef), { ref: chartRef, object: chart("web", spec) }]]),
     watched: new Map([[refKey(ref), watched]]),
+    unreadable: new Map(),
     helmReleases: new Map(release === null ? [] : [[`${target}/web`, release]]),
     unknownKinds: new Set(),
     applications: [],
@@ -107,4 +108,19 @@ Deno.test("unhealthy: a condition of any object is True", () => {
     assert.equal(seen(object), "Policy main is not Synced yet");
   }
   assert.equal(seen(null), "Policy main is not there yet");
+});
+
+Deno.test("unhealthy: what the API refuses to show is told with what it said", () => {
+  for (const check of [DEPLOYMENT, DAEMONSET, CHART, CONDITION]) {
+    const [ref] = watchedBy(check);
+    assert.ok(ref);
+    const live = { ...view(check, null), unreadable: new Map([[refKey(ref), "GET x: 503: busy"]]) };
+    assert.equal(unhealthy(check, live), "its health could not be read: GET x: 503: busy");
+  }
+  const job = conditions(["Complete", "True"]);
+  const unreadable = new Map([["helmcharts/kube-system/web", "GET y: 429: too many"]]);
+  assert.equal(
+    unhealthy(CHART, { ...view(CHART, job), unreadable }),
+    "the release of chart web could not be read: GET y: 429: too many",
+  );
 });
