@@ -142,7 +142,7 @@ export async function runSteps({ story, node, portal }: Stage): Promise<void> {
 }
 
 function startAgent(node: FakeNode): DemoProcess {
-  return startProcess(["cli/lab.ts", "run", "--root", node.root, "--cycle", "1"]);
+  return startProcess(["cli/lab.ts", "run", "--root", node.root, "--cycle", "0.3"]);
 }
 
 async function restarts(node: FakeNode): Promise<readonly string[]> {
