@@ -15,7 +15,6 @@ import { evidenceOf, stageAtStart } from "./life.ts";
 export interface Beginning {
   readonly stage: Stage;
   readonly identity: Identity | null;
-  readonly bootstrap: Bootstrap | null;
   readonly state: State;
   /** What state.json holds now; null where it has to be written anew. */
   readonly saved: State | null;
@@ -71,7 +70,7 @@ export async function readBeginning(
     state,
     config,
   }));
-  return ok({ stage, identity, bootstrap, state, saved });
+  return ok({ stage, identity, state, saved });
 }
 
 function loaded<T>(found: Found<T>): T | null {

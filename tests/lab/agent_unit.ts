@@ -1,3 +1,4 @@
+import { UNIT } from "../../cli/build/templates/unit.ts";
 import type { Container } from "./container.ts";
 import type { LabProcess } from "./lab_process.ts";
 
@@ -5,24 +6,6 @@ import type { LabProcess } from "./lab_process.ts";
 export const STATE_DIRECTORY = "/var/lib/pbx-agent";
 const PROGRAM = `${STATE_DIRECTORY}/bin/pbx-agent`;
 const UNIT_NAME = "pbx-agent.service";
-
-/** What cloud-init writes (operations.md, Files). */
-const UNIT = `[Unit]
-Description=PaaSbox node agent
-Wants=network-online.target
-After=network-online.target
-
-[Service]
-Type=exec
-ExecStart=${PROGRAM} run
-Restart=always
-RestartSec=5
-ProtectHome=yes
-PrivateTmp=yes
-
-[Install]
-WantedBy=multi-user.target
-`;
 
 /** An agent that systemd runs inside a container. */
 export interface AgentUnit {
