@@ -81,7 +81,7 @@ async function timed(name: string, run: () => Promise<Tally>): Promise<Row> {
 /** All at once, so that the kinds need not check what they share again and again. */
 async function checkTypes(): Promise<Tally> {
   const { success } = await new Deno.Command(Deno.execPath(), {
-    args: ["check", "--quiet", "--frozen", "core", "adapters", "cli", "tests"],
+    args: ["check", "--quiet", "--frozen", "core", "adapters", "simulate", "cli", "tests"],
     stdout: "inherit",
     stderr: "inherit",
   }).output();

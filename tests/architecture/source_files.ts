@@ -1,7 +1,7 @@
 import { join } from "node:path";
 
 /** The folders whose TypeScript belongs to the repository's own code. */
-export const CODE_FOLDERS = ["core", "adapters", "cli", "fixtures", "tests"] as const;
+export const CODE_FOLDERS = ["core", "adapters", "simulate", "cli", "fixtures", "tests"] as const;
 
 const NOT_OURS: ReadonlySet<string> = new Set([".git", "node_modules", "dist", "coverage"]);
 
