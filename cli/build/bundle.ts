@@ -1,7 +1,7 @@
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { encodeBase64 } from "../../core/protocol/base64.ts";
 import { runCommand } from "./command.ts";
+import { importMapReplacing } from "./import_map.ts";
 import { REPOSITORY } from "./repository.ts";
 
 const ENTRY = "cli/main.ts";
@@ -21,7 +21,8 @@ export async function bundleProgram(
   const keys = join(work, "release_keys.ts");
   await Deno.writeTextFile(keys, releaseKeysModule(releaseKeys));
   const importMap = join(work, "import_map.json");
-  await Deno.writeTextFile(importMap, JSON.stringify(await importMapWith(keys)));
+  const replaced = await importMapReplacing({ "cli/release_keys.ts": keys });
+  await Deno.writeTextFile(importMap, JSON.stringify(replaced));
   const flags = ["--quiet", "--minify", "--platform", "browser", "--import-map", importMap];
   await runCommand([Deno.execPath(), "bundle", ...flags, "--output", output, ENTRY], {
     cwd: REPOSITORY,
@@ -36,16 +37,4 @@ export function releaseKeysModule(releaseKeys: readonly Uint8Array[]): string {
     Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));
 }
 `;
-}
-
-/** deno.json's imports, with folders spelled out as import maps want them, and the one replacement. */
-async function importMapWith(keys: string): Promise<{ imports: Record<string, string> }> {
-  const config = JSON.parse(await Deno.readTextFile(join(REPOSITORY, "deno.json")));
-  const imports: Record<string, string> = {};
-  for (const [name, target] of Object.entries<string>(config.imports)) {
-    imports[name] = target;
-    imports[`${name}/`] = `${target.replace(/^npm:/, "npm:/")}/`;
-  }
-  const replaced = pathToFileURL(join(REPOSITORY, "cli/release_keys.ts")).href;
-  return { imports: { ...imports, [replaced]: pathToFileURL(keys).href } };
 }

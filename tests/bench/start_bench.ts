@@ -35,7 +35,7 @@ export async function bench(): Promise<readonly Bench[]> {
     // Compiling without the lab's runtime would download one.
     if (Deno.env.get("PBX_LAB") !== undefined) {
       const program = await buildAgentProgram();
-      const compiled = await buildAgentProgram(MINIMAL_ENTRY);
+      const compiled = await buildAgentProgram({ entry: MINIMAL_ENTRY });
       rows.push(
         await compare(world, "compiled", agent([program, ...agentArgs]), {
           command: [compiled, ...minimalArgs(world)],

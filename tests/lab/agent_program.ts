@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { importMapReplacing } from "../../cli/build/import_map.ts";
 import { cacheDirectory } from "./cache_directory.ts";
 import { mustRun } from "./command.ts";
 
@@ -15,16 +16,27 @@ const BUILD_TIMEOUT_MS = 5 * 60_000;
  */
 const PERMISSIONS = ["--no-prompt", "--allow-all"];
 
+/** What a lab's program is made of. */
+export interface AgentProgramOptions {
+  /** The module that it starts, below the repository; the lab's agent where absent. */
+  readonly entry?: string;
+  /** The version that it says and reports; that of the sources where absent. */
+  readonly version?: string;
+}
+
 /**
- * Builds the lab's agent (`cli/lab.ts` unless `entry` names another) into one program and gives its
- * path. Built once for the same sources: the bundle's hash names the file in the lab's cache.
+ * Builds the lab's agent into one program and gives its path. Built once for the same sources: the
+ * bundle's hash names the file in the lab's cache.
  */
-export async function buildAgentProgram(entry = "cli/lab.ts"): Promise<string> {
+export async function buildAgentProgram(
+  { entry = "cli/lab.ts", version }: AgentProgramOptions = {},
+): Promise<string> {
   const cache = await cacheDirectory();
   const work = await Deno.makeTempDir({ dir: cache, prefix: "compile-" });
   try {
     const bundle = join(work, "agent.js");
-    await bundleProgram(entry, bundle);
+    const importMap = version === undefined ? undefined : await importMapSaying(version, work);
+    await bundleProgram(entry, bundle, importMap);
     const compiler = await findCompiler();
     const hash = createHash("sha256")
       .update(await Deno.readFile(bundle))
@@ -46,12 +58,27 @@ export async function buildAgentProgram(entry = "cli/lab.ts"): Promise<string> {
  * One file without imports. `--platform browser` takes the ES module builds of the packages: the
  * CommonJS build of `yaml` asks for a Node.js module at run time and reads the environment.
  */
-export async function bundleProgram(entry: string, output: string): Promise<void> {
+export async function bundleProgram(
+  entry: string,
+  output: string,
+  importMap?: string,
+): Promise<void> {
   const flags = ["bundle", "--quiet", "--minify", "--platform", "browser", "--output", output];
+  if (importMap !== undefined) flags.push("--import-map", importMap);
   await mustRun(Deno.execPath(), [...flags, entry], {
     cwd: REPOSITORY,
     timeoutMs: BUILD_TIMEOUT_MS,
   });
+}
+
+/** An import map, in the folder `work`, that puts another version in the place of the sources' own. */
+async function importMapSaying(version: string, work: string): Promise<string> {
+  const module = join(work, "version.ts");
+  await Deno.writeTextFile(module, `export const VERSION = ${JSON.stringify(version)};\n`);
+  const importMap = join(work, "import_map.json");
+  const replaced = await importMapReplacing({ "cli/version.ts": module });
+  await Deno.writeTextFile(importMap, JSON.stringify(replaced));
+  return importMap;
 }
 
 /** Each is 92 MB. A run that goes on elsewhere may still start one that it built. */
