@@ -45,6 +45,16 @@ const HistogramSchema = z.strictObject({
   buckets: z.array(z.tuple([Count, Count])),
 });
 
+/** Figures of a histogram for readers without a program, milliseconds. */
+const Summary = z.strictObject({
+  p50: Milliseconds,
+  p90: Milliseconds,
+  p99: Milliseconds,
+  p99_9: Milliseconds,
+  max: Milliseconds,
+  mean: Milliseconds,
+});
+
 /** What the requests of one endpoint came to. */
 const EndpointFigures = z.strictObject({
   requests: Count,
@@ -59,6 +69,8 @@ const EndpointFigures = z.strictObject({
    * slow portal held up counts, so that nothing is omitted by coordination.
    */
   response: HistogramSchema,
+  /** The same in milliseconds; null where there is none. */
+  response_ms: Summary.nullable(),
   /** From the moment the request was sent, to the last byte of the answer. */
   service: HistogramSchema,
 });
@@ -160,4 +172,5 @@ export type Report = z.infer<typeof Report>;
 export type ReportSlice = z.infer<typeof Slice>;
 export type ReportEndpoint = z.infer<typeof EndpointFigures>;
 export type ReportOperation = z.infer<typeof OperationFigures>;
+export type ReportSummary = z.infer<typeof Summary>;
 export type ReportJudgement = z.infer<typeof Judgement>;
