@@ -1,0 +1,26 @@
+import { createHash } from "node:crypto";
+import type { FakeDisk } from "../../adapters/fake/disk.ts";
+import { CONFIG_FILE, K3S_PROGRAM, PROGRAM_FILE } from "../../core/state/paths.ts";
+import type { NodeName } from "./node.ts";
+import { programOf } from "./program.ts";
+
+/** The files of a machine as it is delivered: the image's, and what cloud-init wrote. */
+export function layOut(disk: FakeDisk, name: NodeName, portal: string, version: string): void {
+  const config = [
+    `portal: ${portal}`,
+    `cluster_id: ${name.clusterId}`,
+    `node_name: ${name.nodeName}`,
+    `enrollment_token: ${name.token}`,
+    "",
+  ].join("\n");
+  disk.put(CONFIG_FILE, config);
+  disk.put(PROGRAM_FILE, programOf(version).bytes, 0o755);
+  disk.put(K3S_PROGRAM, "k3s", 0o755);
+  disk.put("/etc/os-release", 'PRETTY_NAME="Debian GNU/Linux 13"\n', 0o644);
+}
+
+/** The ID of a boot, of its own for each machine. */
+export function bootId({ clusterId, nodeName }: NodeName, boots: number): string {
+  const hex = createHash("sha256").update(`${clusterId} ${nodeName} ${boots}`).digest("hex");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*$/, "$1-$2-$3-$4-$5");
+}
