@@ -1,5 +1,6 @@
 import { httpContract } from "./http_contract.ts";
-import { openFakeWorld, openNodeWorld } from "./http_world.ts";
+import { openFakeWorld, openFleetWorld, openNodeWorld } from "./http_world.ts";
 
 httpContract("fake", openFakeWorld);
 httpContract("node", openNodeWorld);
+httpContract("fleet", openFleetWorld);

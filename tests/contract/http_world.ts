@@ -1,6 +1,8 @@
 import { createFakeHttp, type FakeReply } from "../../adapters/fake/http.ts";
 import { createNodeClock } from "../../adapters/node/clock.ts";
 import { createNodeHttp } from "../../adapters/node/http.ts";
+import type { Http } from "../../core/ports/http.ts";
+import { createFleetHttp } from "../../simulate/fleet/http.ts";
 import { makeAuthority, makeServerCertificate } from "../lab/certificates.ts";
 import type { HttpWorld, PeerScript, SeenRequest } from "./http_contract.ts";
 import { hangingUp } from "./hanging_up.ts";
@@ -52,7 +54,16 @@ function replyTo(script: PeerScript | undefined, count: number): FakeReply | Pro
 }
 
 /** The real client with real servers on loopback. */
-export async function openNodeWorld(): Promise<HttpWorld> {
+export function openNodeWorld(): Promise<HttpWorld> {
+  return openRealWorld(createNodeHttp({ version: VERSION, clock: createNodeClock() }));
+}
+
+/** The client of simulated agents with the same servers. */
+export function openFleetWorld(): Promise<HttpWorld> {
+  return openRealWorld(createFleetHttp({ version: VERSION, clock: createNodeClock() }));
+}
+
+async function openRealWorld(http: Http & { close(): void }): Promise<HttpWorld> {
   const certificate = await makeServerCertificate(await makeAuthority("Nobody's CA"));
   const scripts: PeerScript[] = [];
   const seen: SeenRequest[] = [];
@@ -75,7 +86,6 @@ export async function openNodeWorld(): Promise<HttpWorld> {
   const tls = Deno.serve({ ...quiet, ...certificate }, answer);
   const misbehaving = startRawPeer(misbehave);
   const hanging = startRawPeer(hangingUp((request) => seen.push(request)));
-  const http = createNodeHttp({ version: VERSION, clock: createNodeClock() });
 
   const refusing = freePort();
   const origins: Record<PeerScript["kind"], string> = {

@@ -1,0 +1,204 @@
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Http, HttpAnswer, HttpError, HttpRequest } from "../../core/ports/http.ts";
+import { fail, ok, type Result } from "../../core/result.ts";
+import { faultOf, httpError } from "../../adapters/node/http_error.ts";
+import { readLimited } from "../../adapters/node/read_limited.ts";
+import type { RawAnswer } from "./answer_reader.ts";
+import { type Connection, createConnection } from "./connection.ts";
+
+/** What the client of one simulated agent is made of. */
+export interface FleetHttpOptions {
+  /** The agent's version, for `User-Agent`. */
+  readonly version: string;
+  /** Certificates (PEM) trusted beside the runtime's own. */
+  readonly caCerts?: readonly string[];
+  readonly clock: Clock;
+}
+
+/** The HTTP client of one simulated agent. */
+export interface FleetHttp extends Http {
+  /** Ends its connections, as its machine does when it goes down. */
+  close(): void;
+}
+
+type Exchange = Result<HttpAnswer, HttpError>;
+
+/**
+ * The HTTP client of one simulated agent: connections of its own, as a machine of its own would have,
+ * at a fraction of the memory that the runtime's client takes for each. It does what the real one does
+ * (http contract): requests with a body use a kept connection, others a fresh one, nothing is sent
+ * twice. Proxies it does not know.
+ */
+export function createFleetHttp(options: FleetHttpOptions): FleetHttp {
+  const { clock } = options;
+  const kept = new Map<string, Connection[]>();
+  const busy = new Set<Connection>();
+
+  async function request(request: HttpRequest): Promise<Exchange> {
+    const url = new URL(request.url);
+    if (request.signal?.aborted) return fail(httpError("aborted", url, "ended by the agent"));
+    const bytes = encode(url, request, options.version);
+    const limits = openLimits(request, url, clock);
+    try {
+      const hasBody = request.body !== undefined && request.body.length > 0;
+      const free = hasBody ? takeFree(kept, url.origin) : null;
+      const opened = free === null
+        ? await limits.connecting(open(url, options, limits.signal))
+        : ok(free);
+      if (!opened.ok) return opened;
+      const connection = opened.value;
+      busy.add(connection);
+      limits.onEnd(connection.close);
+      const answer = await connection.exchange(bytes, request.maxBytes);
+      busy.delete(connection);
+      if (hasBody && connection.isFree()) keep(kept, url.origin, connection);
+      else connection.close();
+      const fault = limits.fault();
+      if (fault !== null) return fail(fault);
+      return await decode(answer, url, request.maxBytes);
+    } finally {
+      limits.clear();
+    }
+  }
+
+  return {
+    request,
+    close() {
+      for (const connection of busy) connection.close();
+      for (const connections of kept.values()) for (const one of connections) one.close();
+      kept.clear();
+    },
+  };
+}
+
+function takeFree(kept: Map<string, Connection[]>, origin: string): Connection | null {
+  const connections = kept.get(origin) ?? [];
+  for (let last = connections.pop(); last !== undefined; last = connections.pop()) {
+    if (last.isFree()) return last;
+  }
+  return null;
+}
+
+function keep(kept: Map<string, Connection[]>, origin: string, connection: Connection): void {
+  const connections = kept.get(origin);
+  if (connections === undefined) kept.set(origin, [connection]);
+  else connections.push(connection);
+}
+
+async function open(
+  url: URL,
+  { caCerts = [] }: FleetHttpOptions,
+  signal: AbortSignal,
+): Promise<Result<Connection, HttpError>> {
+  const isTls = url.protocol === "https:";
+  const hostname = url.hostname.replace(/^\[(.*)\]$/, "$1");
+  const port = url.port === "" ? (isTls ? 443 : 80) : Number(url.port);
+  try {
+    if (!isTls) return ok(createConnection(await Deno.connect({ hostname, port, signal })));
+    const socket = await Deno.connectTls({ hostname, port, caCerts: [...caCerts] });
+    // The handshake would else come with the first byte, and its failure look like a cut.
+    await socket.handshake().catch((thrown) => {
+      socket.close();
+      throw thrown;
+    });
+    return ok(createConnection(socket));
+  } catch (thrown) {
+    const fault = faultOf(thrown, url);
+    return fail(
+      fault.code === "cut" ? httpError(isTls ? "tls" : "connect", url, "no connection") : fault,
+    );
+  }
+}
+
+interface Limits {
+  readonly signal: AbortSignal;
+  /** Waits for a connection, no longer than that may take. */
+  connecting(
+    opening: Promise<Result<Connection, HttpError>>,
+  ): Promise<Result<Connection, HttpError>>;
+  /** What to do when the request has to end early. */
+  onEnd(end: () => void): void;
+  /** Why it had to, or null. */
+  fault(): HttpError | null;
+  clear(): void;
+}
+
+function openLimits(request: HttpRequest, url: URL, clock: Clock): Limits {
+  const controller = new AbortController();
+  let fault: HttpError | null = null;
+  let ending = () => {};
+  const end = (code: HttpError["code"], what: string) => {
+    fault ??= httpError(code, url, what);
+    controller.abort();
+    ending();
+  };
+  const onAbort = () => end("aborted", "ended by the agent");
+  const onTotal = () => end("timeout", `no complete answer within ${request.totalMs} ms`);
+  const total = clock.deadline(request.totalMs);
+  total.signal.addEventListener("abort", onTotal);
+  request.signal?.addEventListener("abort", onAbort);
+  return {
+    signal: controller.signal,
+    async connecting(opening) {
+      const limit = clock.deadline(request.connectMs);
+      const onLimit = () => end("connect", `connect timed out after ${request.connectMs} ms`);
+      limit.signal.addEventListener("abort", onLimit);
+      const ended = Promise.withResolvers<null>();
+      ending = () => ended.resolve(null);
+      const opened = await Promise.race([opening, ended.promise]);
+      limit.signal.removeEventListener("abort", onLimit);
+      limit.clear();
+      if (fault === null && opened !== null) return opened;
+      void opening.then((late) => late.ok && late.value.close());
+      return fail(fault ?? httpError("connect", url, "no connection"));
+    },
+    onEnd: (then) => void (ending = then),
+    fault: () => fault,
+    clear() {
+      total.signal.removeEventListener("abort", onTotal);
+      total.clear();
+      request.signal?.removeEventListener("abort", onAbort);
+    },
+  };
+}
+
+function encode(url: URL, request: HttpRequest, version: string): Uint8Array {
+  const { method, headers, body } = request;
+  let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n`;
+  for (const [name, value] of Object.entries(headers)) {
+    if (/[\r\n\0]/.test(name + value)) {
+      throw new TypeError("a header of the request has a name or value that HTTP does not allow");
+    }
+    head += `${name}: ${value}\r\n`;
+  }
+  head += `User-Agent: pbx-agent/${version}\r\nAccept: */*\r\nAccept-Encoding: gzip\r\n`;
+  if (body !== undefined || method !== "GET") head += `Content-Length: ${body?.length ?? 0}\r\n`;
+  const first = new TextEncoder().encode(`${head}\r\n`);
+  if (body === undefined || body.length === 0) return first;
+  const whole = new Uint8Array(first.length + body.length);
+  whole.set(first);
+  whole.set(body, first.length);
+  return whole;
+}
+
+async function decode(
+  answer: RawAnswer | "too_large" | "cut",
+  url: URL,
+  maxBytes: number,
+): Promise<Exchange> {
+  const tooLarge = () => httpError("too_large", url, `the answer is over ${maxBytes} bytes`);
+  if (answer === "too_large") return fail(tooLarge());
+  if (answer === "cut") return fail(httpError("cut", url, "the connection ended in the middle"));
+  const { status, headers } = answer;
+  if (headers["content-encoding"]?.toLowerCase() !== "gzip") {
+    return ok({ status, headers, body: answer.body });
+  }
+  try {
+    const stream = new Blob([new Uint8Array(answer.body)]).stream()
+      .pipeThrough(new DecompressionStream("gzip"));
+    const body = await readLimited(stream, maxBytes, new AbortController().signal);
+    return body === null ? fail(tooLarge()) : ok({ status, headers, body });
+  } catch {
+    return fail(httpError("cut", url, "the answer's gzip is broken"));
+  }
+}
