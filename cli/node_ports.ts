@@ -5,7 +5,10 @@ import { createNodeDisk } from "../adapters/node/disk.ts";
 import { createNodeHttp } from "../adapters/node/http.ts";
 import { createNodeK3s } from "../adapters/node/k3s.ts";
 import { createNodeK8s } from "../adapters/node/k8s.ts";
+import { withKernelFiles } from "../adapters/node/kernel_files.ts";
 import { createNodeLog } from "../adapters/node/log.ts";
+import { createNodeMachine } from "../adapters/node/machine.ts";
+import { createFilesMachine } from "../adapters/node/machine_files.ts";
 import { createNodeMetadata } from "../adapters/node/metadata.ts";
 import { createNodePrograms } from "../adapters/node/programs.ts";
 import { createNodeRandom } from "../adapters/node/random.ts";
@@ -38,6 +41,8 @@ export function nodePorts(options: NodeOptions): Ports {
   const rooted = options.root === undefined ? {} : { root: options.root };
   const clock = createNodeClock();
   const disk = createNodeDisk(rooted);
+  const isLab = options.root !== undefined;
+  const kernel = isLab ? disk : withKernelFiles(disk, clock);
   const trust = options.caPem === undefined ? {} : { caPem: options.caPem };
   const http = createNodeHttp({ version: VERSION, clock, ...trust });
   return {
@@ -50,7 +55,8 @@ export function nodePorts(options: NodeOptions): Ports {
     k3s: createNodeK3s({ ...rooted, clock }),
     s3: createNodeS3({ version: VERSION, clock, ...trust }),
     snapshotFile: createNodeSnapshotFile(rooted),
-    boot: createNodeBoot({ disk }),
+    boot: createNodeBoot({ ...rooted, disk: kernel, clock }),
+    machine: isLab ? createFilesMachine(disk) : createNodeMachine({ disk: kernel, clock }),
     metadata: createNodeMetadata({
       http,
       ...(options.metadataUrl === undefined ? {} : { url: options.metadataUrl }),

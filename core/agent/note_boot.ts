@@ -1,4 +1,3 @@
-import { readHostFacts } from "../host/facts.ts";
 import { K3S_HOLD_FILE, K3S_UNIT } from "../state/paths.ts";
 import type { BoundContext } from "./context.ts";
 
@@ -8,9 +7,9 @@ import type { BoundContext } from "./context.ts";
  */
 export async function noteBoot(context: BoundContext): Promise<void> {
   const { ports, store } = context;
-  const { bootId } = await readHostFacts(ports.disk);
+  const { bootId } = await ports.machine.facts();
   const before = store.state.boot_id;
-  if (bootId === "" || bootId === before) return;
+  if (bootId === null || bootId === before) return;
   await store.keep((state) => ({ ...state, boot_id: bootId }));
   const { first_start } = store.state;
   if (before === null || first_start === "configure" || first_start === "start") return;

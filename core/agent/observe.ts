@@ -44,7 +44,7 @@ export function openObserver(): Observer {
       const { ports, binding } = context;
       booted ??= ports.boot.booted();
       const [host, image, version, unit, apiUp] = await Promise.all([
-        readHostFacts(ports.disk),
+        readHostFacts(ports),
         booted,
         k3sVersion(context),
         ports.systemd.unitState(K3S_UNIT),

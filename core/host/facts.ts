@@ -1,4 +1,6 @@
 import type { Disk } from "../ports/disk.ts";
+import type { Ports } from "../ports/mod.ts";
+import { STATE_DIRECTORY } from "../state/paths.ts";
 
 /** Facts about the node for its report (`node` in protocol §4). */
 export interface HostFacts {
@@ -12,7 +14,7 @@ export interface HostFacts {
   readonly kernel: string;
   /** What new programs could take without swapping. */
   readonly memoryAvailableBytes: number;
-  /** Room on the file system of /var/lib, which k3s and the agent write to. */
+  /** Room on the file system of the state directory, which as a rule is that of k3s too. */
   readonly diskFreeBytes: number;
 }
 
@@ -23,14 +25,17 @@ const MAX_BYTES = 64 * 1024;
  * Reads the node's facts. One that cannot be read is "" or 0: a report that lacks a fact is worth more
  * than none.
  */
-export async function readHostFacts(disk: Disk): Promise<HostFacts> {
-  const free = await disk.freeBytes("/var/lib");
+export async function readHostFacts(
+  { disk, machine }: Pick<Ports, "disk" | "machine">,
+): Promise<HostFacts> {
+  const free = await disk.freeBytes(STATE_DIRECTORY);
+  const facts = await machine.facts();
   return {
-    bootId: parseBootId(await text(disk, "/proc/sys/kernel/random/boot_id")) ?? "",
-    uptimeSeconds: parseUptimeSeconds(await text(disk, "/proc/uptime")) ?? 0,
+    bootId: facts.bootId ?? "",
+    uptimeSeconds: facts.uptimeSeconds ?? 0,
     os: parseOsRelease(await osRelease(disk)).prettyName,
-    kernel: kernelRelease(await text(disk, "/proc/sys/kernel/osrelease")),
-    memoryAvailableBytes: parseMemAvailable(await text(disk, "/proc/meminfo")) ?? 0,
+    kernel: facts.kernel ?? "",
+    memoryAvailableBytes: facts.memoryAvailableBytes ?? 0,
     diskFreeBytes: free.ok ? free.value : 0,
   };
 }
@@ -43,28 +48,6 @@ async function osRelease(disk: Disk): Promise<string> {
 async function text(disk: Disk, path: string): Promise<string> {
   const read = await disk.read(path, MAX_BYTES);
   return read.ok && read.value !== null ? new TextDecoder().decode(read.value) : "";
-}
-
-/** Bytes of `MemAvailable` in a /proc/meminfo; null where it has none. */
-export function parseMemAvailable(meminfo: string): number | null {
-  const kibibytes = /^MemAvailable:\s+([0-9]+) kB$/m.exec(meminfo)?.[1];
-  return kibibytes === undefined ? null : Number(kibibytes) * 1024;
-}
-
-/** Whole seconds since the boot by a /proc/uptime; null where it says none. */
-export function parseUptimeSeconds(uptime: string): number | null {
-  const seconds = /^([0-9]+)(?:\.[0-9]+)?(?:\s|$)/.exec(uptime)?.[1];
-  return seconds === undefined ? null : Number(seconds);
-}
-
-/** The UUID of a /proc/sys/kernel/random/boot_id; null where there is none. */
-export function parseBootId(bootId: string): string | null {
-  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.exec(bootId.trim())?.[0] ?? null;
-}
-
-/** The release in a /proc/sys/kernel/osrelease. */
-export function kernelRelease(osrelease: string): string {
-  return osrelease.trim();
 }
 
 /** What an os-release(5) file says; without PRETTY_NAME the name is made of NAME and VERSION. */

@@ -1,4 +1,6 @@
-import type { Disk } from "../ports/disk.ts";
+import type { Machine } from "../ports/machine.ts";
+import type { ProgramError } from "../ports/systemd.ts";
+import { ok, type Result } from "../result.ts";
 
 /** What a process of k3s does, by its command line. */
 export type K3sWork = "server" | "etcd-snapshot";
@@ -9,25 +11,25 @@ export interface K3sProcess {
   readonly work: K3sWork;
 }
 
-const MAX_BYTES = 64 * 1024;
-
 /**
  * The processes of k3s that run now and touch its database. A unit that systemd calls inactive can leave
- * one behind, and a reset that somebody began by hand belongs to no unit at all. What cannot be read is
- * taken for none: processes come and go while they are looked at.
+ * one behind, and a reset that somebody began by hand belongs to no unit at all.
  */
-export async function findK3sProcesses(disk: Disk): Promise<readonly K3sProcess[]> {
-  const entries = await disk.list("/proc");
-  if (!entries.ok || entries.value === null) return [];
-  const found: K3sProcess[] = [];
-  for (const name of entries.value) {
-    if (!/^[0-9]+$/.test(name)) continue;
-    const read = await disk.read(`/proc/${name}/cmdline`, MAX_BYTES);
-    if (!read.ok || read.value === null) continue;
-    const work = k3sWork(new TextDecoder().decode(read.value));
-    if (work !== null) found.push({ pid: Number(name), work });
-  }
-  return found;
+export async function findK3sProcesses(
+  machine: Machine,
+): Promise<Result<readonly K3sProcess[], ProgramError>> {
+  const processes = await machine.processes();
+  if (!processes.ok) return processes;
+  return ok(processes.value.flatMap(({ pid, commandLine }) => {
+    const work = k3sWork(commandLine);
+    return work === null ? [] : [{ pid, work }];
+  }));
+}
+
+/** Whether none of them runs, for sure: where processes cannot be seen, one may. */
+export async function isK3sQuiet(machine: Machine): Promise<boolean> {
+  const found = await findK3sProcesses(machine);
+  return found.ok && found.value.length === 0;
 }
 
 /**

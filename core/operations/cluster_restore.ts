@@ -1,4 +1,4 @@
-import { findK3sProcesses } from "../host/k3s_processes.ts";
+import { isK3sQuiet } from "../host/k3s_processes.ts";
 import { K3S_HOLD_FILE, K3S_UNIT, RESTORE_DIRECTORY } from "../state/paths.ts";
 import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
 import { lookFor } from "./look_for.ts";
@@ -92,7 +92,7 @@ async function hasEnded(tools: Tools): Promise<boolean> {
   const { ports } = tools;
   const ended = await lookFor(tools, "k3s to end", END_MS, async () => {
     const up = await isUnitUp(ports);
-    return up || (await findK3sProcesses(ports.disk)).length > 0 ? null : true;
+    return !up && await isK3sQuiet(ports.machine) ? true : null;
   });
   return ended !== null;
 }

@@ -57,7 +57,7 @@ export const diagCollect = defineOperation({
         const redactor = createRedactor();
         await learnSecrets(ports.disk, redactor, (box) => openOwn(open, box));
 
-        const host = await readHostFacts(ports.disk);
+        const host = await readHostFacts(ports);
         const k3s = await ports.k3s.version();
         const units: Record<string, string> = {};
         const logs: BundleLog[] = [];

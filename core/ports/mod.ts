@@ -6,6 +6,7 @@ import type { Http } from "./http.ts";
 import type { K3s } from "./k3s.ts";
 import type { K8s } from "./k8s.ts";
 import type { Log } from "./log.ts";
+import type { Machine } from "./machine.ts";
 import type { Metadata } from "./metadata.ts";
 import type { Programs } from "./programs.ts";
 import type { Random } from "./random.ts";
@@ -25,6 +26,7 @@ export interface Ports {
   readonly s3: S3;
   readonly snapshotFile: SnapshotFile;
   readonly boot: Boot;
+  readonly machine: Machine;
   readonly metadata: Metadata;
   readonly artifacts: Artifacts;
   readonly programs: Programs;

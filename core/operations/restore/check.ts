@@ -78,7 +78,7 @@ export async function checkRestore(tools: StepTools<RestoreParams>): Promise<Che
       uid: texts[0] ?? null,
     }),
   );
-  const left = await roomBytes(ports.disk, [K3S_DATABASE_DIRECTORY, "/var/lib"]);
+  const left = await roomBytes(ports.disk, [K3S_DATABASE_DIRECTORY, STATE_DIRECTORY]);
   if (!left.ok) findings.push(left.error);
   else if (left.value < facts.plainSize) {
     const what = `the new database beside the old one (${facts.plainSize} bytes)`;
@@ -97,8 +97,11 @@ function settingFindings({ server }: K3sSettings): readonly string[] {
 /** Another operation of k3s that is under way. */
 async function processFindings({ ports }: StepTools<RestoreParams>): Promise<readonly string[]> {
   const up = await isUnitUp(ports);
-  const processes = await findK3sProcesses(ports.disk);
-  return processes.flatMap(({ pid, work }) => {
+  const processes = await findK3sProcesses(ports.machine);
+  if (!processes.ok) {
+    return [`whether a k3s runs here cannot be seen: ${processes.error.message}`];
+  }
+  return processes.value.flatMap(({ pid, work }) => {
     if (work === "etcd-snapshot") {
       return [`k3s takes or changes a snapshot at the moment (process ${pid}): try again after it`];
     }

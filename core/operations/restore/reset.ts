@@ -1,4 +1,4 @@
-import { findK3sProcesses } from "../../host/k3s_processes.ts";
+import { isK3sQuiet } from "../../host/k3s_processes.ts";
 import { writeDocument } from "../../state/durable.ts";
 import {
   K3S_DATABASE_DIRECTORY,
@@ -30,7 +30,7 @@ export async function resetRestore(tools: Tools): Promise<StepEnd> {
       message: `the reset was not begun: ${why}; ${stateOfNode(before, now, origin)}`,
     };
   };
-  if (await isUnitUp(ports) || (await findK3sProcesses(ports.disk)).length > 0) {
+  if (await isUnitUp(ports) || !await isK3sQuiet(ports.machine)) {
     return { kind: "failed", message: `the reset was not begun: ${RUNS}` };
   }
   const held = await placeHold(ports, `cluster.restore ${id} holds k3s until its reset succeeded`);
@@ -91,7 +91,7 @@ export async function probeReset(tools: Tools): Promise<Probe> {
   // A reset can outlive the agent that began it, and is not disturbed.
   const quiet = await tools.waitFor(
     "k3s to end what it does",
-    async () => (await findK3sProcesses(ports.disk)).length === 0 ? true : null,
+    async () => await isK3sQuiet(ports.machine) ? true : null,
     5_000,
   );
   if (quiet === null) return { kind: "unclear", message: "a process of k3s runs and does not end" };

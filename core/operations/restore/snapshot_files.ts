@@ -1,5 +1,5 @@
 import type { StepTools } from "../definition.ts";
-import { K3S_DATABASE_DIRECTORY } from "../../state/paths.ts";
+import { K3S_DATABASE_DIRECTORY, STATE_DIRECTORY } from "../../state/paths.ts";
 import { fail, ok, type Result } from "../../result.ts";
 import type { RestoreParams } from "./params.ts";
 import { findSource } from "./source.ts";
@@ -28,7 +28,7 @@ export async function readySnapshot(tools: Tools): Promise<Result<string, string
   if (again.value.facts.plainSize !== plain_size) {
     return fail("the snapshot is another one than that which was looked at before k3s was stopped");
   }
-  const room = await roomBytes(ports.disk, [K3S_DATABASE_DIRECTORY, "/var/lib"]);
+  const room = await roomBytes(ports.disk, [K3S_DATABASE_DIRECTORY, STATE_DIRECTORY]);
   if (!room.ok) return room;
   if (room.value < plain_size) return fail("there is no room on the disk any more");
   return ok(again.value.path);

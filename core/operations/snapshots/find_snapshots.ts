@@ -23,11 +23,11 @@ export async function snapshotDirectory(ports: Ports): Promise<string> {
 /** What k3s may call this node in a snapshot's file name. */
 export async function nodeNames(ports: Ports, node: NodeFacts): Promise<readonly string[]> {
   const settings = await readK3sSettings(ports.disk);
-  const host = await ports.disk.read("/proc/sys/kernel/hostname", 1024);
+  const { hostName } = await ports.machine.facts();
   const names = [
     node.binding.node_name,
     settings.ok ? settings.value.nodeName : null,
-    host.ok && host.value !== null ? new TextDecoder().decode(host.value).trim() : null,
+    hostName,
   ];
   return [...new Set(names.filter((name) => name !== null && name !== ""))] as string[];
 }

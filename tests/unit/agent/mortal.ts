@@ -23,7 +23,13 @@ export interface Process {
 const LOOKS = new Set([
   ...["disk.read", "disk.list", "disk.stat", "disk.sha256", "disk.freeBytes"],
   ...["k8s.ready", "k8s.get", "systemd.unitState", "k3s.version", "boot.booted"],
-  ...["programs.version", "metadata.instanceId", "clock.sleep"],
+  ...[
+    "programs.version",
+    "machine.facts",
+    "machine.processes",
+    "metadata.instanceId",
+    "clock.sleep",
+  ],
 ]);
 
 /** The ports of a process that can be killed between any two of its calls. */
@@ -89,6 +95,7 @@ export function mortalPorts(ports: Ports, disk: FakeDisk): { ports: Ports; proce
       artifacts: mortal("artifacts", { fetch: ports.artifacts.fetch }),
       programs: mortal("programs", ports.programs),
       boot: mortal("boot", ports.boot),
+      machine: mortal("machine", ports.machine),
       metadata: mortal("metadata", ports.metadata),
       log: { write: (...line) => void (dead || log.write(...line)) },
     },

@@ -7,6 +7,7 @@ import { createFakeHttp } from "../../../adapters/fake/http.ts";
 import { createFakeK3s } from "../../../adapters/fake/k3s.ts";
 import { createFakeK8s, type FakeK8s } from "../../../adapters/fake/k8s.ts";
 import { createFakeLog, type FakeLog } from "../../../adapters/fake/log.ts";
+import { createFakeMachine, type FakeMachine } from "../../../adapters/fake/machine.ts";
 import { createFakeMetadata, type FakeMetadata } from "../../../adapters/fake/metadata.ts";
 import { createFakePrograms } from "../../../adapters/fake/programs.ts";
 import { createFakeRandom } from "../../../adapters/fake/random.ts";
@@ -33,7 +34,6 @@ import {
 export const START = Date.parse("2026-01-01T12:00:00Z");
 /** How long the fake k3s takes from its start to an API that answers, milliseconds. */
 const API_AFTER_MS = 3_000;
-const BOOT_ID_FILE = "/proc/sys/kernel/random/boot_id";
 
 /** An agent on a machine of fakes, beside a portal without a network. Time stands still between calls. */
 export interface World {
@@ -41,6 +41,7 @@ export interface World {
   readonly disk: FakeDisk;
   readonly k8s: FakeK8s;
   readonly systemd: FakeSystemd;
+  readonly machine: FakeMachine;
   readonly metadata: FakeMetadata;
   readonly log: FakeLog;
   readonly portal: PortalInside;
@@ -101,6 +102,7 @@ export function createWorld(options: WorldOptions = {}): World {
   const k8s = createFakeK8s({ clock });
   const systemd = createFakeSystemd({ units: { "k3s.service": {} } });
   const log = createFakeLog({ now: clock.now });
+  const machine = createFakeMachine();
   const metadata = createFakeMetadata(SERVER);
   const portal = createPortalInside(clock);
   const artifacts = createFakeArtifacts(disk);
@@ -135,9 +137,6 @@ export function createWorld(options: WorldOptions = {}): World {
     disk.put(CONFIG_FILE, configYaml(portal.token()));
     disk.put(K3S_PROGRAM, "k3s", 0o755);
     disk.put("/etc/os-release", 'PRETTY_NAME="Debian GNU/Linux 13"\n', 0o644);
-    disk.put("/proc/sys/kernel/osrelease", "6.12.0\n", 0o444);
-    disk.put("/proc/uptime", "123.45 200.00\n", 0o444);
-    disk.put("/proc/meminfo", "MemAvailable:    3000000 kB\n", 0o444);
     disk.put("/var/lib/keep", "");
     nextBoot();
     k8s.breakWith({ kind: "down" });
@@ -145,7 +144,7 @@ export function createWorld(options: WorldOptions = {}): World {
 
   function nextBoot(): void {
     boots += 1;
-    disk.put(BOOT_ID_FILE, `00000000-0000-4000-8000-${String(boots).padStart(12, "0")}\n`, 0o444);
+    machine.set({ bootId: `00000000-0000-4000-8000-${String(boots).padStart(12, "0")}` });
   }
 
   /** k3s's API comes up a while after its unit does, its own kinds after that. */
@@ -184,6 +183,7 @@ export function createWorld(options: WorldOptions = {}): World {
       artifacts,
       programs: createFakePrograms(disk),
       boot: createFakeBoot(),
+      machine,
       metadata,
       log,
     };
@@ -199,6 +199,7 @@ export function createWorld(options: WorldOptions = {}): World {
     disk,
     k8s,
     systemd,
+    machine,
     metadata,
     log,
     portal,

@@ -1,12 +1,6 @@
 import assert from "node:assert/strict";
-import {
-  kernelRelease,
-  parseBootId,
-  parseMemAvailable,
-  parseOsRelease,
-  parseUptimeSeconds,
-  readHostFacts,
-} from "../../../core/host/facts.ts";
+import { createFakeMachine } from "../../../adapters/fake/machine.ts";
+import { parseOsRelease, readHostFacts } from "../../../core/host/facts.ts";
 import type { Disk } from "../../../core/ports/disk.ts";
 import { fail, ok } from "../../../core/result.ts";
 
@@ -20,38 +14,36 @@ function diskOf(files: Record<string, string>, freeBytes: number | null): Disk {
       return Promise.resolve(ok(content === undefined ? null : new TextEncoder().encode(content)));
     },
     freeBytes: (path) =>
-      Promise.resolve(path !== "/var/lib" || freeBytes === null ? io(path) : ok(freeBytes)),
+      Promise.resolve(
+        path !== "/var/lib/pbx-agent" || freeBytes === null ? io(path) : ok(freeBytes),
+      ),
   };
   return answers as Disk;
 }
 
-const NODE = {
-  "/proc/sys/kernel/random/boot_id": "5cc31d0c-2f6b-4a5e-9c0d-3a1f7b8e9d01\n",
-  "/proc/uptime": "4242.99 8000.10\n",
-  "/proc/sys/kernel/osrelease": "6.12.41-amd64\n",
-  "/proc/meminfo": "MemTotal:        8000000 kB\nMemFree:  1 kB\nMemAvailable:    6000000 kB\n",
-  "/usr/lib/os-release": 'PRETTY_NAME="Shipped 1"\n',
-};
+const SHIPPED = { "/usr/lib/os-release": 'PRETTY_NAME="Shipped 1"\n' };
 
-Deno.test("readHostFacts: reads a node's own files", async () => {
-  const files = { ...NODE, "/etc/os-release": 'PRETTY_NAME="Chosen 2"\n' };
-  assert.deepEqual(await readHostFacts(diskOf(files, 1_000)), {
+Deno.test("readHostFacts: what the machine, its os-release and its disk say", async () => {
+  const files = { ...SHIPPED, "/etc/os-release": 'PRETTY_NAME="Chosen 2"\n' };
+  const machine = createFakeMachine({ bootId: "5cc31d0c-2f6b-4a5e-9c0d-3a1f7b8e9d01" });
+  assert.deepEqual(await readHostFacts({ disk: diskOf(files, 1_000), machine }), {
     bootId: "5cc31d0c-2f6b-4a5e-9c0d-3a1f7b8e9d01",
-    uptimeSeconds: 4242,
+    uptimeSeconds: 123,
     os: "Chosen 2",
-    kernel: "6.12.41-amd64",
-    memoryAvailableBytes: 6_144_000_000,
+    kernel: "6.12.0",
+    memoryAvailableBytes: 3_072_000_000,
     diskFreeBytes: 1_000,
   });
 });
 
 Deno.test("readHostFacts: takes the distribution's os-release where /etc has none it can read", async () => {
-  assert.equal((await readHostFacts(diskOf(NODE, 0))).os, "Shipped 1");
-  const broken = { ...NODE, "/etc/os-release": "broken" };
-  assert.equal((await readHostFacts(diskOf(broken, 0))).os, "Shipped 1");
+  const machine = createFakeMachine();
+  for (const files of [SHIPPED, { ...SHIPPED, "/etc/os-release": "broken" }]) {
+    assert.equal((await readHostFacts({ disk: diskOf(files, 0), machine })).os, "Shipped 1");
+  }
 });
 
-Deno.test("readHostFacts: what is missing or unreadable is empty and the rest stays", async () => {
+Deno.test("readHostFacts: what cannot be had is empty and the rest stays", async () => {
   const nothing = {
     bootId: "",
     uptimeSeconds: 0,
@@ -60,41 +52,16 @@ Deno.test("readHostFacts: what is missing or unreadable is empty and the rest st
     memoryAvailableBytes: 0,
     diskFreeBytes: 0,
   };
-  assert.deepEqual(await readHostFacts(diskOf({}, null)), nothing);
-  const broken = Object.fromEntries(Object.keys(NODE).map((path) => [path, "broken"]));
-  assert.deepEqual(await readHostFacts(diskOf(broken, null)), nothing);
-  const one = await readHostFacts(diskOf({ ...NODE, "/proc/uptime": "broken" }, null));
-  assert.deepEqual([one.uptimeSeconds, one.kernel], [0, "6.12.41-amd64"]);
-});
-
-Deno.test("parseMemAvailable: bytes, or null where the kernel does not say", () => {
-  assert.equal(parseMemAvailable("MemAvailable: 1 kB\n"), 1024);
-  assert.equal(parseMemAvailable("MemAvailable: 0 kB"), 0);
-  for (const text of ["", "MemTotal: 1 kB", "xMemAvailable: 1 kB", "MemAvailable: -1 kB"]) {
-    assert.equal(parseMemAvailable(text), null, text);
-  }
-});
-
-Deno.test("parseUptimeSeconds: whole seconds, never rounded up", () => {
-  assert.equal(parseUptimeSeconds("0.00 0.00\n"), 0);
-  assert.equal(parseUptimeSeconds("59.99 1.00\n"), 59);
-  assert.equal(parseUptimeSeconds("7"), 7);
-  for (const text of ["", "x", "-1.00 0", "1e3 0", ".5"]) {
-    assert.equal(parseUptimeSeconds(text), null, text);
-  }
-});
-
-Deno.test("parseBootId: a UUID and nothing else", () => {
-  const id = "5cc31d0c-2f6b-4a5e-9c0d-3a1f7b8e9d01";
-  assert.equal(parseBootId(`${id}\n`), id);
-  for (const text of ["", "5cc31d0c", `${id}0`, `${id} ${id}`, id.toUpperCase()]) {
-    assert.equal(parseBootId(text), null, text);
-  }
-});
-
-Deno.test("kernelRelease: the line without its end", () => {
-  assert.equal(kernelRelease("6.12.41-amd64\n"), "6.12.41-amd64");
-  assert.equal(kernelRelease(""), "");
+  const machine = createFakeMachine({
+    bootId: null,
+    uptimeSeconds: null,
+    kernel: null,
+    memoryAvailableBytes: null,
+  });
+  const disk = diskOf({ "/etc/os-release": "broken" }, null);
+  assert.deepEqual(await readHostFacts({ disk, machine }), nothing);
+  machine.set({ kernel: "6.12.0" });
+  assert.deepEqual(await readHostFacts({ disk, machine }), { ...nothing, kernel: "6.12.0" });
 });
 
 Deno.test("parseOsRelease: reads values bare and in either quotes, and skips what is no assignment", () => {

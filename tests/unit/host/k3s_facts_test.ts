@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createFakeDisk } from "../../../adapters/fake/disk.ts";
-import { findK3sProcesses, k3sWork } from "../../../core/host/k3s_processes.ts";
+import { createFakeMachine } from "../../../adapters/fake/machine.ts";
+import { findK3sProcesses, isK3sQuiet, k3sWork } from "../../../core/host/k3s_processes.ts";
 import { mergeK3sSettings, readK3sSettings } from "../../../core/host/k3s_settings.ts";
 import { tokenHash } from "../../../core/host/k3s_token.ts";
 import { isOlderK3s, newestK3s } from "../../../core/host/k3s_version.ts";
@@ -45,14 +46,22 @@ Deno.test("k3sWork: command lines as they are seen, and those of others", () => 
   for (const [cmdline, work] of cases) assert.equal(k3sWork(cmdline), work, cmdline);
 });
 
-Deno.test("findK3sProcesses: looks at every process, and at nothing else in /proc", async () => {
-  const disk = createFakeDisk();
-  assert.deepEqual(await findK3sProcesses(disk), []);
-  disk.put("/proc/1/cmdline", "/usr/lib/systemd/systemd");
-  disk.put("/proc/42/cmdline", "/usr/local/bin/k3s server     ");
-  disk.put("/proc/43/status", "no command line");
-  disk.put("/proc/self/cmdline", "k3s server");
-  assert.deepEqual(await findK3sProcesses(disk), [{ pid: 42, work: "server" }]);
+Deno.test("findK3sProcesses: k3s among all; what cannot be seen is no quiet k3s", async () => {
+  const machine = createFakeMachine();
+  assert.deepEqual(await findK3sProcesses(machine), { ok: true, value: [] });
+  assert.equal(await isK3sQuiet(machine), true);
+  machine.run([
+    { pid: 1, commandLine: "/usr/lib/systemd/systemd" },
+    { pid: 42, commandLine: "/usr/local/bin/k3s server     " },
+  ]);
+  assert.deepEqual(await findK3sProcesses(machine), {
+    ok: true,
+    value: [{ pid: 42, work: "server" }],
+  });
+  assert.equal(await isK3sQuiet(machine), false);
+  machine.run({ code: "missing", program: "/usr/bin/pgrep", message: "does not exist" });
+  assert.equal((await findK3sProcesses(machine)).ok, false);
+  assert.equal(await isK3sQuiet(machine), false);
 });
 
 Deno.test("readK3sSettings: config.yaml, then drop-ins by name, the last one counts", async () => {

@@ -203,7 +203,7 @@ async function restoredAgain(machine: RestoreMachine, id: string) {
 
 Deno.test("cluster.restore: the own Node is never deleted, whatever k3s calls it", async () => {
   const machine = createRestoreMachine();
-  machine.disk.put("/proc/sys/kernel/hostname", "host-name\n");
+  machine.host.set({ hostName: "host-name" });
   const text = machine.disk.text(K3S_CONFIG_FILE);
   machine.disk.put(K3S_CONFIG_FILE, `${text}node-name: configured\n`);
   for (const name of ["host-name", "configured"]) machine.k8s.setNode(name, false);

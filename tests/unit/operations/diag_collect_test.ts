@@ -116,7 +116,7 @@ const BY_PATTERN: Readonly<Record<string, readonly [line: string, secret: string
 
 /** Every secret that was planted, as it may not come out, by its name. */
 function plant(machine: Machine): Map<string, string> {
-  const { disk, systemd } = machine;
+  const { disk, systemd, host } = machine;
   const k3s = "/var/lib/rancher/k3s/server";
   disk.put(`${k3s}/token`, `K10${HASH}::server:${SERVER_TOKEN}\n`);
   disk.put(`${k3s}/agent-token`, `${ON_NODE["the agent token"]}\n`);
@@ -166,7 +166,7 @@ function plant(machine: Machine): Map<string, string> {
   ];
   for (const unit of UNITS) systemd.logs.set(unit, whole);
   disk.put("/etc/os-release", `PRETTY_NAME="Linux ${SERVER_TOKEN} password=hunter2-hunter2"\n`);
-  disk.put("/proc/sys/kernel/osrelease", `6.12 ${ON_NODE["the agent token"]}\n`);
+  host.set({ kernel: `6.12 ${ON_NODE["the agent token"]}` });
   return secrets;
 }
 

@@ -6,6 +6,7 @@ import { createFakeHttp } from "../../../adapters/fake/http.ts";
 import { createFakeK3s } from "../../../adapters/fake/k3s.ts";
 import { createFakeK8s, type FakeK8s } from "../../../adapters/fake/k8s.ts";
 import { createFakeLog, type FakeLog } from "../../../adapters/fake/log.ts";
+import { createFakeMachine, type FakeMachine } from "../../../adapters/fake/machine.ts";
 import { createFakeMetadata } from "../../../adapters/fake/metadata.ts";
 import { createFakePrograms } from "../../../adapters/fake/programs.ts";
 import { createFakeRandom } from "../../../adapters/fake/random.ts";
@@ -52,6 +53,8 @@ export interface Machine {
   readonly systemd: FakeSystemd;
   readonly s3: FakeS3;
   readonly log: FakeLog;
+  /** Its kernel. */
+  readonly host: FakeMachine;
   readonly ports: Ports;
   /** A secret as the portal would seal it for this agent. */
   seal(text: string): { sealed: string };
@@ -67,6 +70,7 @@ export function createMachine(change: (machine: Machine) => Partial<Ports> = () 
   const systemd = createFakeSystemd({ units: { "k3s.service": { state: "active" } } });
   const s3 = createFakeS3({ clock, bucket: BUCKET });
   const log = createFakeLog({ now: clock.now });
+  const host = createFakeMachine();
   const random = createFakeRandom(5);
   const keys = newKeys(random, new Date(START).toISOString());
   const publicKey = sealingPublicKey(keys.sealing);
@@ -79,6 +83,7 @@ export function createMachine(change: (machine: Machine) => Partial<Ports> = () 
     systemd,
     s3,
     log,
+    host,
     ports: {
       clock,
       random,
@@ -92,6 +97,7 @@ export function createMachine(change: (machine: Machine) => Partial<Ports> = () 
       artifacts: createFakeArtifacts(disk),
       programs: createFakePrograms(disk),
       boot: createFakeBoot(),
+      machine: host,
       metadata: createFakeMetadata("4711001"),
       log,
     },
@@ -101,7 +107,7 @@ export function createMachine(change: (machine: Machine) => Partial<Ports> = () 
     reboot() {
       boots += 1;
       const id = `00000000-0000-4000-8000-${String(boots).padStart(12, "0")}`;
-      disk.put("/proc/sys/kernel/random/boot_id", `${id}\n`, 0o444);
+      host.set({ bootId: id });
     },
   };
   layOut(machine, keys);
@@ -149,9 +155,6 @@ function layOut(machine: Machine, keys: ReturnType<typeof newKeys>): void {
   ];
   for (const [path, document] of documents) disk.put(path, jsonBytes(document));
   disk.put("/etc/os-release", 'PRETTY_NAME="Debian GNU/Linux 13"\n', 0o644);
-  disk.put("/proc/sys/kernel/osrelease", "6.12.0\n", 0o444);
-  disk.put("/proc/uptime", "123.45 200.00\n", 0o444);
-  disk.put("/proc/meminfo", "MemAvailable:    3000000 kB\n", 0o444);
   machine.reboot();
   k8s.installK3sDefinitions();
   k8s.setNode(NODE, true);
