@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { fail, ok, type Result } from "../../core/result.ts";
-import { compareVersions } from "./versions.ts";
+import { compareVersions } from "../../core/protocol/version_order.ts";
 
 /** What a key has signed, newest last; it lies beside the key file. */
 export interface Ledger {

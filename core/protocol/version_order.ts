@@ -1,4 +1,4 @@
-import { fail, ok, type Result } from "../../core/result.ts";
+import { fail, ok, type Result } from "../result.ts";
 
 const SEMANTIC = /^(\d+)\.(\d+)\.(\d+)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$/;
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { compareVersions } from "../../../../cli/release/versions.ts";
+import { compareVersions } from "../../../core/protocol/version_order.ts";
 
 // The order of semver.org §11, with numbers that a comparison as text or as double would get wrong.
 const ASCENDING = [
