@@ -1,4 +1,9 @@
-import { collectionPath, labelSelector, objectPath } from "../../core/cluster/object_path.ts";
+import {
+  collectionPath,
+  fieldSelector,
+  labelSelector,
+  objectPath,
+} from "../../core/cluster/object_path.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { CollectionRef, K8s, K8sError, Labels, ObjectRef } from "../../core/ports/k8s.ts";
@@ -54,11 +59,12 @@ export function createFakeK8s(options: { readonly clock?: Clock } = {}): FakeK8s
   async function list(
     ref: CollectionRef,
     labels: Labels = {},
+    fields: Labels = {},
   ): Promise<Result<readonly JsonObject[] | null, K8sError>> {
     const path = collectionPath(ref);
-    const selector = labelSelector(labels);
-    if (path === null || selector === null) return fail(noSuchPath(ref));
-    const query = { labelSelector: selector };
+    const [selector, fieldsWanted] = [labelSelector(labels), fieldSelector(fields)];
+    if (path === null || selector === null || fieldsWanted === null) return fail(noSuchPath(ref));
+    const query = { labelSelector: selector, fieldSelector: fieldsWanted };
     const answer = await call({ method: "GET", path, query });
     if (!answer.ok) return answer;
     if (answer.value.status === 404) return ok(null);
@@ -71,7 +77,7 @@ export function createFakeK8s(options: { readonly clock?: Clock } = {}): FakeK8s
   async function create(
     ref: ObjectRef,
     object: JsonObject,
-    subresource?: "token",
+    subresource?: "token" | "eviction",
   ): Promise<Result<JsonObject, K8sError>> {
     const [collection, whole] = [collectionPath(ref), objectPath(ref)];
     if (collection === null || whole === null) return fail(noSuchPath(ref));

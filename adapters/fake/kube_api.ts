@@ -4,6 +4,7 @@ import { FIRST_NAMESPACES, k3sDefinitions, namespaceObject, nodeObject } from ".
 import { type ApiAnswer, failure, unknownPath, unknownResource } from "./kube_status.ts";
 import { listPage } from "./kube_list.ts";
 import { createKubeStore } from "./kube_store.ts";
+import { evict } from "./kube_eviction.ts";
 
 /** A request to the API, as it comes over HTTP. */
 export interface ApiRequest {
@@ -100,6 +101,11 @@ export function createKubeApi(now: () => number): KubeApi {
       return request.method === "POST" ? create(request, { kind, namespace }) : notAllowed();
     }
     const place = { kind, namespace, name };
+    if (subresource === "eviction" && kind.resource === "pods") {
+      return request.method === "POST"
+        ? evict(store, place, parseObject(request.body))
+        : notAllowed();
+    }
     if (subresource !== null) return token(request, place, subresource);
     if (request.method === "GET") return store.get(place);
     if (request.method === "DELETE") return remove(request, place);

@@ -19,6 +19,7 @@ const CRD_VERSION = "apiextensions.k8s.io/v1";
 const BUILT_IN: readonly Kind[] = [
   kind("v1", "Namespace", "namespaces", false, ["spec", "status"]),
   kind("v1", "Node", "nodes", false, ["spec", "status"]),
+  kind("v1", "Pod", "pods", true, ["spec", "status"]),
   kind("v1", "Secret", "secrets", true, ["data", "type", "immutable"]),
   kind("v1", "ConfigMap", "configmaps", true, ["data", "binaryData", "immutable"]),
   kind("v1", "ServiceAccount", "serviceaccounts", true, [
@@ -37,6 +38,7 @@ const BUILT_IN: readonly Kind[] = [
   kind("apps/v1", "Deployment", "deployments", true, ["spec", "status"]),
   kind("apps/v1", "DaemonSet", "daemonsets", true, ["spec", "status"]),
   kind("batch/v1", "Job", "jobs", true, ["spec", "status"]),
+  kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets", true, ["spec", "status"]),
   kind("coordination.k8s.io/v1", "Lease", "leases", true, ["spec"]),
   kind(CRD_VERSION, "CustomResourceDefinition", "customresourcedefinitions", false, [
     "spec",

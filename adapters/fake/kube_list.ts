@@ -1,21 +1,24 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import type { ApiAnswer } from "./kube_status.ts";
+import { type ApiAnswer, failure } from "./kube_status.ts";
+import { at } from "../../core/cluster/live.ts";
 
 /**
- * What a list answers to the parameters of its query: `labelSelector` (equality alone), `limit`, and
- * `continue` from the page before.
+ * What a list answers to the parameters of its query: `labelSelector` (equality alone), `fieldSelector`
+ * (of a Pod's `spec.nodeName`, and of names), `limit`, and `continue` from the page before.
  */
 export function listPage(
   answer: ApiAnswer,
   query: Readonly<Record<string, string>>,
 ): ApiAnswer {
   if (typeof answer.body === "string" || !Array.isArray(answer.body["items"])) return answer;
-  const wanted = (query["labelSelector"] ?? "").split(",").filter((pair) => pair !== "");
+  const [labels, fields] = [pairsOf(query["labelSelector"]), pairsOf(query["fieldSelector"])];
+  const odd = fields.find(([key]) => !FIELDS.includes(key));
+  if (odd !== undefined) {
+    return failure(400, "BadRequest", `field label not supported: ${odd[0]}`);
+  }
   const all = answer.body["items"].filter(isJsonObject).filter((object) =>
-    wanted.every((pair) => {
-      const [key = "", value = ""] = pair.split("=");
-      return labelsOf(object)[key] === value;
-    })
+    labels.every(([key, value]) => labelsOf(object)[key] === value) &&
+    fields.every(([key, value]) => (at(object, ...key.split(".")) ?? "") === value)
   );
   const from = Number(query["continue"] ?? 0);
   const to = from + Number(query["limit"] ?? all.length);
@@ -24,6 +27,15 @@ export function listPage(
     ...(to < all.length ? { continue: String(to) } : {}),
   };
   return { ...answer, body: { ...answer.body, metadata, items: all.slice(from, to) } };
+}
+
+const FIELDS = ["metadata.name", "metadata.namespace", "spec.nodeName"];
+
+function pairsOf(selector = ""): readonly (readonly [string, string])[] {
+  return selector.split(",").filter((pair) => pair !== "").map((pair) => {
+    const [key = "", value = ""] = pair.split("=");
+    return [key, value];
+  });
 }
 
 function labelsOf(object: JsonObject): JsonObject {

@@ -13,8 +13,11 @@ export interface KubeStore {
   list(kind: Kind, namespace: string | null): ApiAnswer;
   apply(place: Place, apply: Omit<Apply, "time">): ApiAnswer;
   create(place: Place, object: JsonObject, manager: string): ApiAnswer;
-  /** @param uid the only object that may go, or null for any of that name */
-  remove(place: Place, uid: string | null): ApiAnswer;
+  /**
+   * @param uid the only object that may go, or null for any of that name
+   * @param graceful it stays, as one that is being deleted, until somebody removes it for good
+   */
+  remove(place: Place, uid: string | null, graceful?: boolean): ApiAnswer;
 }
 
 /** @param now milliseconds since the epoch; gives the times in metadata */
@@ -62,7 +65,13 @@ export function createKubeStore(now: () => number): KubeStore {
     const fault = fieldFault(config, place.kind);
     if (fault !== null) return failure(500, null, `failed to create typed patch object: ${fault}`);
     const existing = objects.get(keyOf(place));
-    if (uid !== undefined && uid !== metadataOf(existing?.object)["uid"]) {
+    if (existing !== undefined && uid !== undefined && uid !== metadataOf(existing.object)["uid"]) {
+      const message =
+        `${place.kind.kind} "${place.name}" is invalid: metadata.uid: Invalid value: ` +
+        `"${uid}": field is immutable`;
+      return failure(422, "Invalid", message);
+    }
+    if (uid !== undefined && existing === undefined) {
       const message = `uid mismatch: the provided object specified uid ${uid}`;
       return failure(409, "Conflict", message);
     }
@@ -134,7 +143,7 @@ export function createKubeStore(now: () => number): KubeStore {
       const items = found.map(([, stored]) => listed(shown(stored), kind));
       return { status: 200, body: { kind: `${name}List`, apiVersion, metadata, items } };
     },
-    remove: (place, uid) => {
+    remove: (place, uid, graceful = false) => {
       const found = objects.get(keyOf(place));
       if (found === undefined) return notFound(place.kind.fullName, place.name);
       const actual = metadataOf(found.object)["uid"];
@@ -142,7 +151,7 @@ export function createKubeStore(now: () => number): KubeStore {
         const message = `the UID in the precondition (${uid}) does not match the UID in record`;
         return failure(409, "Conflict", message);
       }
-      if (hasFinalizers(found)) {
+      if (graceful || hasFinalizers(found)) {
         if (isDeleting(found)) return { status: 200, body: shown(found) };
         const metadata = { deletionTimestamp: time() };
         const going = { ...found, object: merged(found.object, { metadata }) };

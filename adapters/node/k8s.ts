@@ -1,4 +1,9 @@
-import { collectionPath, labelSelector, objectPath } from "../../core/cluster/object_path.ts";
+import {
+  collectionPath,
+  fieldSelector,
+  labelSelector,
+  objectPath,
+} from "../../core/cluster/object_path.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Disk } from "../../core/ports/disk.ts";
@@ -86,13 +91,15 @@ export function createNodeK8s(options: NodeK8sOptions): NodeK8s {
   async function list(
     ref: CollectionRef,
     labels: Labels = {},
+    fields: Labels = {},
   ): Promise<Result<readonly JsonObject[] | null, K8sError>> {
     const path = collectionPath(ref);
-    const selector = labelSelector(labels);
-    if (path === null || selector === null) return fail(noSuchPath(ref));
+    const [selector, fieldsWanted] = [labelSelector(labels), fieldSelector(fields)];
+    if (path === null || selector === null || fieldsWanted === null) return fail(noSuchPath(ref));
     const items: JsonObject[] = [];
     const query = new URLSearchParams({ limit: String(pageSize) });
     if (selector !== "") query.set("labelSelector", selector);
+    if (fieldsWanted !== "") query.set("fieldSelector", fieldsWanted);
     for (;;) {
       const request = { method: "GET", path: `${path}?${query}`, totalMs: CALL_MS } as const;
       const answer = await exchange(request);
@@ -111,7 +118,7 @@ export function createNodeK8s(options: NodeK8sOptions): NodeK8s {
   async function create(
     ref: ObjectRef,
     object: JsonObject,
-    subresource?: "token",
+    subresource?: "token" | "eviction",
   ): Promise<Result<JsonObject, K8sError>> {
     const [collection, whole] = [collectionPath(ref), objectPath(ref)];
     if (collection === null || whole === null) return fail(noSuchPath(ref));

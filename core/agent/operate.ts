@@ -10,11 +10,15 @@ import { correctedNow, timestamp } from "./context.ts";
 import { readBootstrap } from "./read_bootstrap.ts";
 import { openRotation } from "./rotation.ts";
 
-/** Runs the stored operation to its end, or until the program ends. `changed`: there is news to send. `find`: the registry. */
+/**
+ * Runs the stored operation to its end, or until the program ends. `changed`: there is news to send.
+ * `find`: the registry. `leads`: whether this node's agent leads now.
+ */
 export async function operate(
   context: BoundContext,
   changed: () => void,
   find = definitionOf,
+  leads = () => true,
 ): Promise<void> {
   const { store, ports } = context;
   const engine: EngineContext = {
@@ -22,6 +26,7 @@ export async function operate(
     node: nodeFacts(context, await readBootstrap(context)),
     sealingKeys: () => context.identity.sealingKeys,
     rotation: openRotation(context),
+    leads,
     rememberCluster: (uid) => store.commit((state) => ({ ...state, kube_system_uid: uid })),
     stop: context.stop,
     timestamp: () => timestamp(context),

@@ -43,7 +43,7 @@ export async function serve(
     cycleTask(context, parts),
     firstStartTask(context, moved),
     eventsTask(context),
-    operationTask(context, waker),
+    operationTask(context, parts.leader, waker),
   ];
   const { clock } = context.ports;
   await noteBoot(context);
@@ -165,8 +165,10 @@ function eventsTask(context: BoundContext): Task {
 }
 
 /** An operation runs beside the other tasks, which go on: a restore takes minutes. */
-function operationTask(context: BoundContext, waker: Waker): Task {
+function operationTask(context: BoundContext, leader: Leader, waker: Waker): Task {
   const { clock, log } = context.ports;
+  // Of one server the agent leads; that its API is up is what the call itself shows.
+  const leads = () => (context.store.state.desired?.state.servers ?? 1) === 1 || leader.leads();
   let running = false;
   return {
     due() {
@@ -176,7 +178,7 @@ function operationTask(context: BoundContext, waker: Waker): Task {
     },
     run() {
       running = true;
-      void operate(context, waker.wake)
+      void operate(context, waker.wake, undefined, leads)
         .catch((cause) => log.write("error", "operation_fault", String(cause)))
         .finally(() => {
           running = false;

@@ -42,3 +42,14 @@ export function labelSelector(labels: Labels): string | null {
     LABEL_KEY.test(key) && LABEL_VALUE.test(value);
   return entries.every(isSound) ? entries.map(([key, value]) => `${key}=${value}`).join(",") : null;
 }
+
+const FIELD = /^[a-z][A-Za-z]*(?:\.[a-z][A-Za-z]*)*$/;
+const FIELD_VALUE = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/;
+
+/** The API's `fieldSelector` for these values of fields; null where one could widen what is selected. */
+export function fieldSelector(fields: Labels): string | null {
+  const entries = Object.entries(fields);
+  const isSound = ([field, value]: [string, string]) =>
+    FIELD.test(field) && FIELD_VALUE.test(value);
+  return entries.every(isSound) ? entries.map(([key, value]) => `${key}=${value}`).join(",") : null;
+}

@@ -18,7 +18,13 @@ export type DestructiveStepName = "reset_restore" | "reboot" | "wipe_db";
 /** How a step ended. `handed` goes to the steps after it and into the journal: nothing secret. */
 export type StepEnd =
   | { readonly kind: "done"; readonly handed?: JsonObject; readonly evidence?: string }
-  | { readonly kind: "failed"; readonly message: string; readonly code?: string };
+  | {
+    readonly kind: "failed";
+    readonly message: string;
+    readonly code?: string;
+    /** The result's `output`, where what was done before the failure counts. */
+    readonly output?: JsonObject;
+  };
 
 /** What the node shows about a destructive step that was cut short. */
 export type Probe =
@@ -53,6 +59,8 @@ export interface Definition<P, N extends string = string> {
   readonly params: z.ZodType<P>;
   /** Refused (`api_down`) while the Kubernetes API is down. */
   readonly needsApi: boolean;
+  /** Refused (`single_server`) unless the desired state says that the cluster has several servers. */
+  readonly needsServers?: boolean;
   /** Refused (`consent_missing`) without `params.consent`. */
   readonly needsConsent?: boolean;
   readonly steps: Steps<P, N>;
@@ -73,6 +81,8 @@ export interface StepTools<P> {
   readonly node: NodeFacts;
   /** When the operation began, by this node's clock, milliseconds since the epoch. */
   readonly begunAt: number;
+  /** Whether this node's agent leads the cluster now (operations.md, Leader). */
+  leads(): boolean;
   /** From now on the cluster of this node is the one whose kube-system has this UID. */
   rememberCluster(kubeSystemUid: string): Promise<Result<void, DiskError>>;
   /** The agent's own keys. */

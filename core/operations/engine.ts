@@ -26,6 +26,8 @@ export interface EngineContext {
   /** What opens sealed boxes now. */
   sealingKeys(): readonly SealingKey[];
   readonly rotation: Rotation;
+  /** Whether this node's agent leads the cluster now. */
+  leads(): boolean;
   /** Stores the UID that names this node's cluster. */
   rememberCluster(kubeSystemUid: string): Promise<Result<void, DiskError>>;
   /** Aborts when the program has to end: the step stays recorded, and the next start resumes it. */
@@ -110,6 +112,7 @@ async function runSteps(
       const failure = {
         message: redactor.redact(end.message),
         ...(end.code === undefined ? {} : { code: end.code }),
+        ...(end.output === undefined ? {} : { output: end.output }),
         logTail,
       };
       return await persist(context, (journal) => stepFailed(journal, failure, context.timestamp()));
@@ -215,6 +218,7 @@ function startStep(context: EngineContext, { log, redactor, secrets, params, ste
     node: context.node,
     begunAt: clock.now() -
       (Date.parse(context.timestamp()) - Date.parse(context.journal().begun_at)),
+    leads: context.leads,
     rememberCluster: context.rememberCluster,
     rotation: context.rotation,
     signal: controller.signal,

@@ -62,10 +62,15 @@ export function stepSucceeded(
 /** A step failed, and the operation with it. */
 export function stepFailed(
   journal: Journal,
-  failure: { readonly message: string; readonly code?: string; readonly logTail: string[] },
+  failure: {
+    readonly message: string;
+    readonly code?: string;
+    readonly output?: JsonObject;
+    readonly logTail: string[];
+  },
   at: string,
 ): Journal {
-  const { message, code, logTail } = failure;
+  const { message, code, output, logTail } = failure;
   const steps = endLast(journal.steps, { ended_at: at, state: "failed" });
   const after = withEvent({ ...journal, steps }, at, {
     step: journal.step,
@@ -80,6 +85,7 @@ export function stepFailed(
       ...(code === undefined ? {} : { code }),
       message: message.slice(0, MAX_RESULT_MESSAGE),
       log_tail: logTail,
+      ...(output === undefined ? {} : { output }),
     },
   };
 }

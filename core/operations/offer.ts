@@ -44,7 +44,8 @@ export function judgeOffer(
   if (finished !== undefined && isKept(finished, facts.now)) {
     return { kind: "take", journal: answered({ id, kind: finished.kind }, finished.result, at) };
   }
-  const refusal = refusalOf(operation, definition, facts);
+  const servers = state.desired?.state.servers ?? 1;
+  const refusal = refusalOf(operation, definition, { ...facts, servers });
   if (refusal !== null) return { kind: "take", journal: answered({ id, kind }, refusal, at) };
   return { kind: "take", journal: begun({ id, kind, params: operation.params as JsonObject }, at) };
 }
@@ -56,7 +57,7 @@ const MAX_KIND = 64;
 function refusalOf(
   operation: Operation,
   definition: AnyDefinition | null,
-  { apiUp, now }: OfferFacts,
+  { apiUp, now, servers }: OfferFacts & { readonly servers: number },
 ): OperationResult | null {
   if (definition === null) {
     const kind = JSON.stringify(operation.kind.slice(0, MAX_KIND));
@@ -69,6 +70,11 @@ function refusalOf(
   if (expiry !== null && expiry <= now) return refused("expired", `expired at ${expires}`);
   if (definition.needsApi && !apiUp) {
     return refused("api_down", "the Kubernetes API of this node does not answer");
+  }
+  if (definition.needsServers === true && servers === 1) {
+    const message =
+      "it is for clusters with several servers, and no desired state says that of this one";
+    return refused("single_server", message);
   }
   if (definition.needsConsent === true && !hasConsent(operation.params)) {
     return refused("consent_missing", "params.consent must say who consented (by) and when (at)");

@@ -38,22 +38,23 @@ export interface K8s {
   /** The object, or null where there is none (404). */
   get(ref: ObjectRef): Promise<Result<JsonObject | null, K8sError>>;
   /**
-   * Every object of a kind, page by page, with these labels where some are asked for; null where the API
-   * has no such kind.
+   * Every object of a kind, page by page, with these labels and values of fields (`spec.nodeName`) where
+   * some are asked for; null where the API has no such kind.
    */
   list(
     ref: CollectionRef,
     labels?: Labels,
+    fields?: Labels,
   ): Promise<Result<readonly JsonObject[] | null, K8sError>>;
   /**
-   * Creates an object, or with `subresource` asks for what the API makes of one that is there (`token`
-   * of a ServiceAccount); the object as the API answers it. One that is there already is refused with
-   * 409.
+   * Creates an object, or with `subresource` asks for what the API makes of one that is there: `token`
+   * of a ServiceAccount, `eviction` of a Pod (refused with 429 while a budget does not allow it). The
+   * object as the API answers it. One that is there already is refused with 409.
    */
   create(
     ref: ObjectRef,
     object: JsonObject,
-    subresource?: "token",
+    subresource?: "token" | "eviction",
   ): Promise<Result<JsonObject, K8sError>>;
   /**
    * Deletes an object; true where there was one. With `uid` only if it is that very one: another of the

@@ -11,10 +11,13 @@ export interface K8sWorld {
   readonly namespace: string;
   /** Applies as another field manager, with force. */
   writeAs(manager: string, ref: ObjectRef, object: JsonObject): Promise<void>;
+  /** Writes the `status` of an object, as whatever runs it would. */
+  setStatus(ref: ObjectRef, status: JsonObject): Promise<void>;
   close(): Promise<void>;
 }
 
-interface Metadata {
+/** What tests look at of an object's metadata. */
+export interface Metadata {
   readonly name: string;
   readonly resourceVersion: string;
   readonly uid: string;
@@ -292,16 +295,19 @@ function secret(
   return { apiVersion: "v1", kind: "Secret", metadata, type: "Opaque", data };
 }
 
-function metadata(object: JsonObject): Metadata {
+/** The metadata of an object that the API gave. */
+export function metadata(object: JsonObject): Metadata {
   return object["metadata"] as unknown as Metadata;
 }
 
-function value<T>(result: Result<T, K8sError>): T {
+/** What went well; fails the test where it did not. */
+export function value<T>(result: Result<T, K8sError>): T {
   assert.ok(result.ok, JSON.stringify(result));
   return result.value;
 }
 
-function refused(result: Result<unknown, K8sError>): { status: number; reason: string } {
+/** How the API said no; fails the test where it did not. */
+export function refused(result: Result<unknown, K8sError>): { status: number; reason: string } {
   assert.ok(!result.ok && result.error.code === "refused", JSON.stringify(result));
   assert.notEqual(result.error.message, "");
   return { status: result.error.status, reason: result.error.reason };

@@ -8,11 +8,13 @@ import { namespaceUid } from "../../core/cluster/kubernetes_facts.ts";
 import { etcdS3Secret, hcloudSecret, sameSecret } from "../../core/cluster/secrets.ts";
 import type { ObjectRef } from "../../core/ports/k8s.ts";
 import { Secret } from "../../core/secret.ts";
-import { k8sContract } from "../contract/k8s_contract.ts";
+import { k8sContract, type K8sWorld } from "../contract/k8s_contract.ts";
+import { k8sDrainContract } from "../contract/k8s_drain_contract.ts";
 import { auditOf } from "../lab/audit_log.ts";
 import { makeAuthority } from "../lab/certificates.ts";
 import { connectionsTo } from "../lab/connections.ts";
 import { type KubeApi, startKubeApi } from "../lab/kube_api.ts";
+import { putStatus } from "../lab/kube_status.ts";
 import { witnessSecret } from "../lab/kube_witness.ts";
 
 /** The API server that all tests of this suite share. */
@@ -42,7 +44,13 @@ async function client(options: { fieldManager?: string; version?: string } = {})
   return createNodeK8s({ disk: await nodeDisk(), clock: createNodeClock(), version, ...manager });
 }
 
-k8sContract("createNodeK8s on kube-apiserver", async () => {
+/** All that is asked of the port, on one adapter. */
+function both(name: string, open: () => Promise<K8sWorld>): void {
+  k8sContract(name, open);
+  k8sDrainContract(name, open);
+}
+
+both("createNodeK8s on kube-apiserver", async () => {
   const k8s = await client();
   const namespace = `contract-${crypto.randomUUID()}`;
   const ref = { apiVersion: "v1", resource: "namespaces", name: namespace };
@@ -57,6 +65,7 @@ k8sContract("createNodeK8s on kube-apiserver", async () => {
       other.close();
       assert.ok(answer.ok, JSON.stringify(answer));
     },
+    setStatus: (ref, status) => putStatus(api(), ref, status),
     close: () => Promise.resolve(k8s.close()),
   };
 });

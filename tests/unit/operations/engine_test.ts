@@ -71,6 +71,18 @@ Deno.test("runOperation: a failed step names itself, says why and brings its log
   ]);
 });
 
+Deno.test("runOperation: what was done before a failure is the result's output", async () => {
+  const { result } = await runToy(
+    createMachine(),
+    toy({
+      only: step(() =>
+        Promise.resolve({ kind: "failed", message: "half of it", output: { evicted: 1 } })
+      ),
+    }),
+  );
+  assert.deepEqual([result?.state, result?.output], ["failed", { evicted: 1 }]);
+});
+
 Deno.test("runOperation: no secret that was opened or handed on gets into log, event or result", async () => {
   const machine = createMachine();
   const sealed = machine.seal("a-secret-of-the-portal");

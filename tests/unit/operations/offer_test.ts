@@ -50,6 +50,20 @@ Deno.test("judgeOffer: the first refusal in the protocol's order counts", () => 
   assert.equal(answer(offer({ params: { consent: {}, name: "x" } })), "runs");
 });
 
+Deno.test("judgeOffer: what is for several servers needs a desired state that says so", () => {
+  const picky = { ...PICKY, needsServers: true };
+  const down = { ...FACTS, apiUp: false };
+  assert.equal(answer(offer(), picky, down), "refused api_down");
+  assert.equal(answer(offer(), picky), "refused single_server", "no desired state is known");
+  assert.equal(answer(offer(), picky, FACTS, withServers(1)), "refused single_server");
+  assert.equal(answer(offer(), picky, FACTS, withServers(3)), "refused consent_missing");
+});
+
+function withServers(servers: number): State {
+  const state = { servers } as NonNullable<State["desired"]>["state"];
+  return { ...EMPTY_STATE, desired: { tag: "t", state } as NonNullable<State["desired"]> };
+}
+
 Deno.test("judgeOffer: an expires_at that is no time is a wrong parameter, after every other refusal", () => {
   const odd = { expires_at: "tomorrow" };
   assert.equal(answer(offer(odd), PICKY, { ...FACTS, apiUp: false }), "refused api_down");
