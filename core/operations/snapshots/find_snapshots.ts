@@ -4,6 +4,8 @@ import type { Bucket, S3Error } from "../../ports/s3.ts";
 import type { Result } from "../../result.ts";
 import { fail, ok } from "../../result.ts";
 import { K3S_SNAPSHOT_DIRECTORY } from "../../state/paths.ts";
+import { bucketOf, folderPrefix } from "../bucket.ts";
+import type { StepTools } from "../definition.ts";
 import type { NodeFacts } from "../node_facts.ts";
 import type { FoundSnapshot } from "./judge_upload.ts";
 import { type SnapshotOf, takenAt } from "./snapshot_name.ts";
@@ -59,6 +61,18 @@ export async function findResources(
     .filter((resource) =>
       resource !== null && takenAt(resource.file, of) !== null
     ) as SnapshotResource[];
+}
+
+/** The snapshots in the cluster's bucket; null where none is set. */
+export async function inBucket<P>(
+  { node, ports, open, signal }: StepTools<P>,
+  of: SnapshotOf,
+  known: readonly string[],
+): Promise<Result<readonly FoundSnapshot[], S3Error> | null> {
+  const settings = node.secrets.etcd_s3;
+  if (settings === undefined) return null;
+  const place = { bucket: bucketOf(settings, open), prefix: folderPrefix(settings.folder) };
+  return await findInBucket(ports, place, of, { known, signal });
 }
 
 /**
