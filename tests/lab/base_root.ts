@@ -27,7 +27,7 @@ export async function makeBaseRoot(
   }
   // Built beside its place and renamed, so that a build that was cut short is never taken for whole.
   const building = await Deno.makeTempDir({ dir: await cacheDirectory(), prefix: "building-" });
-  const sources = await hostSources();
+  const sources = await hostSources(SUITE);
   report(
     `building the base root ${root} (${SUITE}, ${[...PACKAGES, ...more].join(", ")}), about 30 s`,
   );
@@ -78,7 +78,7 @@ async function trim(root: string): Promise<void> {
 }
 
 /** The host's own package sources where they serve the suite: its mirror is the one that is reachable. */
-async function hostSources(): Promise<string[]> {
+export async function hostSources(suite: string): Promise<string[]> {
   const files = ["/etc/apt/sources.list"];
   const parts = await Array.fromAsync(Deno.readDir("/etc/apt/sources.list.d")).catch(() => []);
   for (const { name } of parts) {
@@ -87,7 +87,7 @@ async function hostSources(): Promise<string[]> {
   const serving: string[] = [];
   for (const file of files) {
     const text = await Deno.readTextFile(file).catch(() => "");
-    if (new RegExp(`debian.*${SUITE}`, "s").test(withoutComments(text))) serving.push(file);
+    if (new RegExp(`debian.*${suite}`, "s").test(withoutComments(text))) serving.push(file);
   }
   return serving;
 }

@@ -1,0 +1,92 @@
+import { join } from "node:path";
+import { mustRun } from "../command.ts";
+import type { VmParts } from "./parts.ts";
+
+const MEBIBYTE = 1024 * 1024;
+/** The ESP begins here, MiB from the disk's beginning. */
+const ESP_START = 1;
+const ESP_TYPE = "C12A7328-F81F-11D2-BA4B-00A0C93EC93B";
+const LINUX_TYPE = "0FC63DAF-8483-4772-8E79-3D69D8477DE4";
+
+/** A disk of a machine: an ESP with systemd-boot, and a state partition. */
+export interface DiskOptions {
+  readonly file: string;
+  readonly espMebibytes: number;
+  readonly stateMebibytes: number;
+  /** Folder with what the state partition holds. */
+  readonly state: string;
+}
+
+/** Makes a disk without mounting anything; the file is sparse. */
+export async function makeDisk(parts: VmParts, options: DiskOptions): Promise<EspFiles> {
+  const { file, espMebibytes, stateMebibytes, state } = options;
+  const stateStart = ESP_START + espMebibytes;
+  await Deno.writeFile(file, new Uint8Array());
+  await Deno.truncate(file, (stateStart + stateMebibytes + 1) * MEBIBYTE);
+  const table = [
+    "label: gpt",
+    `start=${ESP_START}MiB, size=${espMebibytes}MiB, type=${ESP_TYPE}, name=ESP`,
+    `start=${stateStart}MiB, size=${stateMebibytes}MiB, type=${LINUX_TYPE}, name=state`,
+  ];
+  await mustRun("sfdisk", ["--quiet", file], { stdin: `${table.join("\n")}\n` });
+  const offset = String(ESP_START * MEBIBYTE / 512);
+  const blocks = String(espMebibytes * 1024);
+  await mustRun("mkfs.vfat", [
+    "-F",
+    "32",
+    "-s",
+    "2",
+    "-n",
+    "ESP",
+    "--offset",
+    offset,
+    file,
+    blocks,
+  ]);
+  const extended = `offset=${stateStart * MEBIBYTE},lazy_itable_init=1,nodiscard`;
+  await mustRun("mke2fs", [
+    ...["-q", "-t", "ext4", "-F", "-m", "0", "-L", "state", "-d", state, "-E", extended],
+    ...[file, `${stateMebibytes}M`],
+  ]);
+  const esp = espFiles(file);
+  for (const folder of ["EFI", "EFI/BOOT", "EFI/Linux", "EFI/systemd", "loader"]) {
+    await mustRun("mmd", ["-i", esp.drive, `::${folder}`]);
+  }
+  await esp.write(parts.loader, "EFI/BOOT/BOOTX64.EFI");
+  await esp.write(parts.loader, "EFI/systemd/systemd-bootx64.efi");
+  return esp;
+}
+
+/** The ESP of a disk whose machine is off. */
+export interface EspFiles {
+  /** As mtools names it. */
+  readonly drive: string;
+  write(from: string, path: string): Promise<void>;
+  read(path: string): Promise<Uint8Array>;
+  remove(path: string): Promise<void>;
+  list(folder: string): Promise<string[]>;
+}
+
+function espFiles(file: string): EspFiles {
+  const drive = `${file}@@${ESP_START}M`;
+  return {
+    drive,
+    write: async (from, path) =>
+      void await mustRun("mcopy", ["-o", "-i", drive, from, `::${path}`]),
+    read: async (path) => {
+      const folder = await Deno.makeTempDir({ prefix: "pbx-esp-" });
+      try {
+        await mustRun("mcopy", ["-i", drive, `::${path}`, join(folder, "file")]);
+        return await Deno.readFile(join(folder, "file"));
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    },
+    remove: async (path) => void await mustRun("mdel", ["-i", drive, `::${path}`]),
+    list: async (folder) => {
+      const paths = await mustRun("mdir", ["-b", "-i", drive, `::${folder}`]);
+      return paths.split("\n").filter((path) => path !== "").map((path) => path.replace(/.*\//, ""))
+        .sort();
+    },
+  };
+}

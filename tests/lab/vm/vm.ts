@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import { waitUntil } from "../wait_until.ts";
+import { createConsole, type VmConsole } from "./console.ts";
+import { type QemuEnd, type QemuOptions, type RunningQemu, startQemu } from "./qemu.ts";
+
+/** A virtual machine with UEFI firmware; every reboot is a new run of QEMU on the same disk. */
+export interface Vm {
+  readonly console: VmConsole;
+  /** How often it was started so far. */
+  boots(): number;
+  /** How its boots ended, oldest first. */
+  ends(): readonly QemuEnd[];
+  /** Starts it; it then goes through as many reboots as it likes. */
+  powerOn(): Promise<void>;
+  /** Ends it at once, as when the power is cut; it stays off. */
+  cut(): Promise<void>;
+  /** Runs a line of shell inside; gives what it printed, throws unless it ends with 0. */
+  run(command: string, timeoutMs?: number): Promise<string>;
+  /** Ends what runs. */
+  stop(): Promise<void>;
+}
+
+const COMMAND_TIMEOUT_MS = 60_000;
+
+/** Prepares a machine that is off. */
+export function createVm(options: QemuOptions): Vm {
+  const log = createConsole(join(options.folder, "serial.log"));
+  const ends: QemuEnd[] = [];
+  let boots = 0;
+  let wanted = false;
+  let running: RunningQemu | undefined;
+  let loop: Promise<void> = Promise.resolve();
+
+  async function runUntilOff(): Promise<void> {
+    while (wanted) {
+      boots++;
+      log.mark(boots);
+      running = await startQemu(options);
+      const reading = log.read(running.serial);
+      const end = await running.ended;
+      await reading;
+      running = undefined;
+      ends.push(end);
+      if (end.reason !== "guest-reset") wanted = false;
+    }
+  }
+
+  async function run(command: string, timeoutMs = COMMAND_TIMEOUT_MS): Promise<string> {
+    const now = running;
+    if (now === undefined) throw new Error("the machine is off");
+    const { code, output } = await now.shell.run(command, timeoutMs);
+    if (code !== 0) throw new Error(`in the machine: ${command} ended with ${code}: ${output}`);
+    return output;
+  }
+
+  async function cut(): Promise<void> {
+    wanted = false;
+    running?.kill();
+    await loop;
+  }
+
+  return {
+    console: log,
+    boots: () => boots,
+    ends: () => ends,
+    async powerOn() {
+      await loop;
+      wanted = true;
+      loop = runUntilOff();
+      loop.catch(() => {});
+      await waitUntil("QEMU to start", () => Promise.resolve(running), {
+        timeoutMs: 10_000,
+      });
+    },
+    cut,
+    run,
+    async stop() {
+      await cut();
+      log.close();
+    },
+  };
+}
