@@ -1,0 +1,87 @@
+import type { JsonValue } from "../../core/json.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Http } from "../../core/ports/http.ts";
+
+/** An answer as it came. */
+export interface Answer {
+  readonly status: number;
+  /** Names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+  /**
+   * The body as JSON, read leniently: whatever its type and size are, so that one fault does not hide
+   * what else is to be seen. Undefined where it is none.
+   */
+  readonly json: JsonValue | undefined;
+}
+
+/** One request and what came of it. */
+export interface Exchange {
+  /** For people: `POST /sync`, and what was special about it. */
+  readonly sent: string;
+  /** Null where none came; `failure` says why. */
+  readonly answer: Answer | null;
+  readonly failure: string | null;
+}
+
+/** A request below the base. */
+export interface Sending {
+  readonly method: "GET" | "POST";
+  /** Below the base, with its query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: Uint8Array;
+  /** What is special about it, for people. */
+  readonly as: string;
+}
+
+/** Sends requests one by one and keeps what came of them. */
+export interface Wire {
+  /** The path of the base, which belongs to what is signed. */
+  readonly basePath: string;
+  readonly exchanges: readonly Exchange[];
+  send(sending: Sending): Promise<Exchange>;
+}
+
+/** Far over the protocol's limit: an answer that is too long is to be seen as such. */
+const MOST_BYTES = 4 * 1024 * 1024;
+const TOTAL_MS = 30_000;
+const CONNECT_MS = 10_000;
+
+/** A wire to the portal at `base`. `onExchange` hears of each exchange. */
+export function createWire(
+  base: string,
+  ports: { readonly http: Http; readonly clock: Pick<Clock, "now"> },
+): Wire {
+  const exchanges: Exchange[] = [];
+  return {
+    basePath: new URL(base).pathname.replace(/\/$/, ""),
+    exchanges,
+    async send({ method, path, headers, body, as }) {
+      const reply = await ports.http.request({
+        method,
+        url: base + path,
+        headers,
+        ...(body === undefined ? {} : { body }),
+        totalMs: TOTAL_MS,
+        connectMs: CONNECT_MS,
+        maxBytes: MOST_BYTES,
+      });
+      const exchange: Exchange = {
+        sent: `${method} ${path}${as === "" ? "" : `, ${as}`}`,
+        answer: reply.ok ? { ...reply.value, json: jsonOf(reply.value.body) } : null,
+        failure: reply.ok ? null : `${reply.error.code}: ${reply.error.message}`,
+      };
+      exchanges.push(exchange);
+      return exchange;
+    },
+  };
+}
+
+function jsonOf(body: Uint8Array): JsonValue | undefined {
+  try {
+    return JSON.parse(new TextDecoder().decode(body));
+  } catch {
+    return undefined;
+  }
+}
