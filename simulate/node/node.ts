@@ -49,6 +49,8 @@ export interface NodeOptions {
   /** What can be fetched, by URL; nothing unless told. */
   readonly programs?: ReadonlyMap<string, SimulatedProgram>;
   readonly times?: StepTimes;
+  /** How far cycles are apart, milliseconds; 30 s unless told. */
+  readonly cycleMs?: number;
   readonly observe?: Observe;
 }
 
@@ -178,6 +180,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
         ports: mine.ports,
         config: config.value,
         stop: stopping.signal,
+        ...(options.cycleMs === undefined ? {} : { cycleMs: options.cycleMs }),
         program: {
           version: running,
           arch: "amd64",

@@ -1,0 +1,122 @@
+import { createFakeRandom } from "../../adapters/fake/random.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Http } from "../../core/ports/http.ts";
+import type { Random } from "../../core/ports/random.ts";
+import { createNode, type NodeName, type SimulatedNode } from "../node/node.ts";
+import { drawNode } from "../profile/node_profile.ts";
+import type { Profile } from "../profile/profile.ts";
+import type { Recorder } from "../report/recorder.ts";
+import { type AgentWatch, watchAgent } from "./agent_watch.ts";
+import { watchClock } from "./fleet_clock.ts";
+import { createFleetHttp, type FleetHttp } from "./http.ts";
+import { measureHttp } from "./measured_http.ts";
+import { createWeather } from "./weather.ts";
+
+/** What all agents of a fleet share. */
+export interface Shared {
+  readonly portal: string;
+  readonly clock: Clock;
+  readonly recorder: Recorder;
+  readonly profile: Profile;
+  readonly seed: number;
+  readonly version: string;
+  readonly releaseKeys: readonly Uint8Array[];
+  readonly caCerts: readonly string[];
+  readonly durationMs: number;
+  /** Cycles are this far apart, milliseconds. */
+  readonly cycleMs: number;
+  /** Milliseconds since the run began. */
+  readonly elapsed: () => number;
+}
+
+/** One agent of a fleet: a machine in memory, real HTTP, and what is known of it from outside. */
+export interface SimulatedAgent {
+  readonly watch: AgentWatch;
+  /** Randomness of this agent alone: the same seed and number give the same. */
+  readonly random: Random;
+  /** Delivers the machine and starts its agent. */
+  begin(name: NodeName): SimulatedNode;
+  /** Ends the agent and its connections; null-safe before its begin. */
+  end(): Promise<void>;
+}
+
+/** The agent of a number; it waits until it is begun. */
+export function createSimulatedAgent(shared: Shared, index: number): SimulatedAgent {
+  const { recorder, profile } = shared;
+  // Far apart, so that neighbours have nothing in common.
+  const random = createFakeRandom(
+    Math.imul(shared.seed + 1, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b),
+  );
+  const drawn = drawNode(profile, random);
+  const watch = watchAgent({
+    name: `agent ${index}`,
+    recorder,
+    monotonic: shared.clock.monotonic,
+  });
+  const weather = createWeather({
+    profile,
+    node: drawn,
+    random,
+    elapsed: shared.elapsed,
+    durationMs: shared.durationMs,
+    happened: recorder.happened,
+  });
+  let due = shared.clock.monotonic();
+  let isSkewed = drawn.skewMs !== 0;
+  let current: { readonly version: string; readonly http: FleetHttp } | null = null;
+  let node: SimulatedNode | null = null;
+
+  const clock = watchClock(shared.clock, {
+    woke(wasDue, at) {
+      due = Math.max(due, wasDue);
+      recorder.late(at - wasDue);
+    },
+  });
+
+  /** The client of the running program; what an earlier one left open is closed. */
+  function httpOf(version: string): Http {
+    current?.http.close();
+    const http = createFleetHttp({ version, clock: shared.clock, caCerts: shared.caCerts });
+    current = { version, http };
+    return measureHttp({
+      http,
+      clock: shared.clock,
+      recorder,
+      watch,
+      weather,
+      dueSince: () => due,
+      ended: (at) => due = at,
+      isSkewed: () => isSkewed,
+    });
+  }
+
+  return {
+    watch,
+    random,
+    begin(name) {
+      due = clock.monotonic();
+      node = createNode({
+        name,
+        portal: shared.portal,
+        clock,
+        random,
+        http: httpOf,
+        releaseKeys: shared.releaseKeys,
+        version: shared.version,
+        cycleMs: shared.cycleMs,
+        observe(event) {
+          if (event.kind === "killed") current?.http.close();
+          if (event.kind === "killed" && event.power !== null) isSkewed = drawn.skewMs !== 0;
+          watch.observe(event);
+        },
+      });
+      if (isSkewed) node.skew(drawn.skewMs);
+      node.start();
+      return node;
+    },
+    async end() {
+      await node?.stop();
+      current?.http.close();
+    },
+  };
+}
