@@ -1,5 +1,6 @@
 import type { Clock } from "../ports/clock.ts";
 import type { Log } from "../ports/log.ts";
+import type { UnitState } from "../ports/systemd.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { AGENT_UNIT, parentOf, PREVIOUS_PROGRAM_FILE, PROGRAM_FILE } from "../state/paths.ts";
 import type { InstallPorts } from "./install.ts";
@@ -11,6 +12,13 @@ export interface RollbackPorts extends InstallPorts {
   readonly clock: Clock;
   readonly log: Log;
 }
+
+/** How often the agent is started, and how long is waited between, milliseconds. */
+const STARTS = 6;
+const PAUSE_MS = 5_000;
+/** How often, and how far apart in milliseconds, it is looked whether it runs. */
+const LOOKS = 40;
+const LOOK_MS = 250;
 
 /** How it ended: `nothing` is on trial (any more), or the previous program is back and started. */
 export type RollbackEnd = "nothing" | "rolled_back";
@@ -25,9 +33,8 @@ export async function rollBack(ports: RollbackPorts): Promise<Result<RollbackEnd
   if (open === null) return ok("nothing");
   if (open !== "unknown" && open.rolled_back !== undefined) {
     // Done before, up to the start.
-    const started = await systemd.start(AGENT_UNIT);
-    if (!started.ok) return fail(started.error.message);
-    return await tidied(ports);
+    const started = await startAgent(ports, "start");
+    return started.ok ? await tidied(ports) : started;
   }
   const state = await systemd.unitState(AGENT_UNIT);
   const stopped = await systemd.stop(AGENT_UNIT);
@@ -38,7 +45,7 @@ export async function rollBack(ports: RollbackPorts): Promise<Result<RollbackEnd
   if (trial !== null) {
     const linked = await programs.link(PREVIOUS_PROGRAM_FILE, PROGRAM_FILE);
     if (!linked.ok) {
-      await systemd.restart(AGENT_UNIT);
+      await startAgent(ports, "restart");
       return fail(linked.error.message);
     }
     await disk.syncDirectory(parentOf(PROGRAM_FILE));
@@ -51,9 +58,34 @@ export async function rollBack(ports: RollbackPorts): Promise<Result<RollbackEnd
     }
   }
   // A restart, since a stop that failed may have left the new one running.
-  const started = await systemd.restart(AGENT_UNIT);
-  if (!started.ok) return fail(started.error.message);
+  const started = await startAgent(ports, "restart");
+  if (!started.ok) return started;
   return trial === null ? ok("nothing") : await tidied(ports);
+}
+
+/**
+ * Starts the agent and sees it run. A start that is only ordered proves nothing: after a program that
+ * ended again and again systemd takes no further start for a while ("start request repeated too quickly").
+ */
+async function startAgent(
+  { systemd, clock, log }: RollbackPorts,
+  verb: "start" | "restart",
+): Promise<Result<void, string>> {
+  let why = "";
+  for (let attempt = 1; attempt <= STARTS; attempt++) {
+    const ordered = await systemd[verb](AGENT_UNIT);
+    let state: UnitState = "unknown";
+    for (let look = 0; ordered.ok && look < LOOKS; look++) {
+      state = await systemd.unitState(AGENT_UNIT);
+      if (state === "active") return ok(undefined);
+      if (state === "failed") break;
+      await clock.sleep(LOOK_MS);
+    }
+    why = ordered.ok ? `${AGENT_UNIT} was started and is ${state}` : ordered.error.message;
+    log.write("warn", "rollback", `attempt ${attempt} of ${STARTS}: ${why}`);
+    if (attempt < STARTS) await clock.sleep(PAUSE_MS);
+  }
+  return fail(why);
 }
 
 /** The agent runs again, so a timer that cannot be taken away now is no failure: the agent does it too. */

@@ -43,9 +43,10 @@ for (const gzip of [false, true]) {
       const after = (await world.node.systemctlCalls()).filter((call) =>
         /agent\.service/.test(call)
       );
-      assert.deepEqual(after.slice(-2), [
+      assert.deepEqual(after.slice(-3), [
         "stop pbx-agent.service",
         "restart pbx-agent.service --no-block",
+        "is-active pbx-agent.service",
       ]);
 
       const again = world.start();

@@ -108,6 +108,39 @@ Deno.test("rollBack: without the previous program it fails, and what is there ru
   assert.equal(ports.systemd.units.get(AGENT)?.state, "active");
 });
 
+Deno.test("rollBack: a start that systemd takes and does not carry out is ordered again until the agent runs", async () => {
+  const ports = await onTrial();
+  const { systemd, clock } = ports;
+  let starts = 0;
+  const restart = async (unit: string) => {
+    const done = await systemd.restart(unit);
+    // As after "start request repeated too quickly", which holds for ten seconds.
+    if (++starts < 3) systemd.units.set(unit, { state: "failed", enabled: true });
+    return done;
+  };
+  const end = rollBack({ ...ports, systemd: { ...systemd, restart } });
+  await clock.advance(60_000);
+  assert.deepEqual(await end, { ok: true, value: "rolled_back" });
+  assert.equal(starts, 3);
+  assert.equal(systemd.units.get(AGENT)?.state, "active");
+});
+
+Deno.test("rollBack: while the agent cannot be started it has failed, and its timer stays", async () => {
+  const ports = await onTrial();
+  const { systemd, clock } = ports;
+  const down = (unit: string) => systemd.stop(unit);
+  const end = rollBack({ ...ports, systemd: { ...systemd, restart: down, start: down } });
+  await clock.advance(300_000);
+  assert.deepEqual(await end, {
+    ok: false,
+    error: "pbx-agent.service was started and is inactive",
+  });
+  assert.equal(ports.systemd.units.get(TIMER)?.enabled, true);
+  // The service is tried again, as its unit says, and only starts what is in place.
+  assert.deepEqual(await rollBack(ports), { ok: true, value: "rolled_back" });
+  assert.equal(systemd.units.get(AGENT)?.state, "active");
+});
+
 Deno.test("rollBack: cut at every call of the disk and repeated, the previous program is back and the portal will hear of it", async () => {
   const whole = await onTrial();
   const before = whole.disk.calls();

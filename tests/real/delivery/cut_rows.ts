@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { hold, type Moment, waitHeld } from "./gate.ts";
+import type { Row } from "./lanes.ts";
+import { type Machine, type MachineOptions, onMachine } from "./machine.ts";
+import { type Program, type Programs, says, script, thin } from "./programs.ts";
+import { judge } from "./verdict.ts";
+
+/** A point of an update at which the machine goes down. */
+interface Point {
+  readonly name: string;
+  readonly program: Program;
+  readonly options: MachineOptions;
+  /** Brings the update to the point and holds it there. */
+  reach(machine: Machine): Promise<void>;
+  /** Before the machine is up again. */
+  after?(machine: Machine): void;
+  /** Whether the new version is the right one in the end. */
+  readonly stays: boolean;
+  /** What `status` says at the point, before the machine goes down. */
+  readonly status?: RegExp;
+}
+
+const TIMER = "pbx-agent-rollback.timer";
+const AGENT = "pbx-agent.service";
+const VERSION = "0.2.0";
+/** A success ends it early. */
+const PATIENT_S = 60;
+const SHORT_S = 4;
+
+/** How the machine goes down. */
+const WAYS = {
+  "power cut": (machine: Machine) => machine.container.powerCut(),
+  "reboot": (machine: Machine) => machine.container.reboot(),
+} as const;
+/** One of them. */
+export type Way = keyof typeof WAYS;
+
+/** The machine goes down at every point between the download and the end of the timer. */
+export function cutRows(programs: Programs, way: Way): readonly Row[] {
+  const { first, second } = programs;
+  const points = [...installPoints(programs), ...provenPoints(second), ...rollbackPoints()];
+  return points.map(({ name, program, options, reach, after, stays, status }) => ({
+    name: `${way} ${name}: ${stays ? "the new version runs" : "the previous version runs"}`,
+    play: () =>
+      onMachine(programs, options, async (machine) => {
+        await reach(machine);
+        if (status !== undefined) assert.match(await machine.statusText(), status);
+        const down = WAYS[way](machine);
+        after?.(machine);
+        await down;
+        await judge(machine, {
+          runs: stays ? program : first,
+          previous: first,
+          rolledBack: stays ? null : VERSION,
+        });
+      }),
+  }));
+}
+
+/** Points of the program that fetches and puts in place. */
+function installPoints(programs: Programs): readonly Point[] {
+  const { second } = programs;
+  const half = Math.floor(second.bytes.length / 2);
+  const options = { trial: PATIENT_S, gated: true };
+  const waiting = thin(
+    second,
+    `while [ "$1" = version ] && [ -e /run/lab/hold-version ]; do sleep 0.1; done`,
+  );
+  const arming: readonly Moment[] = [
+    `before stop ${TIMER}`,
+    "before daemon-reload",
+    `before enable ${TIMER}`,
+    `after enable ${TIMER}`,
+    `after start ${TIMER}`,
+    `after is-active ${TIMER}`,
+  ];
+  return [
+    {
+      name: "in the middle of the download",
+      program: second,
+      options,
+      stays: true,
+      status: /^update +0\.1\.0 to 0\.2\.0, step fetch since \S+$/m,
+      async reach(machine) {
+        await machine.update(second, [{ holdAfter: half }]);
+        await machine.untilStep("fetch");
+        await machine.until("half of it", async () => {
+          const size = ["stat", "-c", "%s", "/var/lib/pbx-agent/bin/pbx-agent.new"];
+          return Number(await machine.container.run(size)) > half || undefined;
+        });
+      },
+    },
+    {
+      name: "while the new program is run for its version",
+      program: waiting,
+      options: { ...options, behind: [second] },
+      stays: true,
+      status: /^update +0\.1\.0 to 0\.2\.0, step run since \S+$/m,
+      async reach(machine) {
+        await machine.container.writeFile("/run/lab/hold-version", "");
+        await machine.update(waiting);
+        await machine.untilStep("run");
+      },
+    },
+    ...arming.map((moment): Point => ({
+      name: `at the arming of the timer, ${moment}`,
+      program: second,
+      options,
+      stays: true,
+      status: /^update +0\.1\.0 to 0\.2\.0, step arm since \S+$/m,
+      async reach(machine) {
+        await hold(machine.container, moment);
+        await machine.update(second);
+        await waitHeld(machine.container, moment);
+      },
+    })),
+    {
+      name: "between the swap and the start of the new program",
+      program: second,
+      options: { ...options, restart: 30 },
+      stays: true,
+      async reach(machine) {
+        await machine.update(second);
+        await machine.untilSwapped();
+      },
+    },
+  ];
+}
+
+/** Points of the new program: before its first sync, and between that and the end of the timer. */
+function provenPoints(second: Program): readonly Point[] {
+  const options = { trial: PATIENT_S, gated: true };
+  const disarming: readonly Moment[] = [
+    `before stop ${TIMER}`,
+    `before disable ${TIMER}`,
+    `after disable ${TIMER}`,
+    "before daemon-reload",
+  ];
+  return [
+    {
+      name: "before the first sync",
+      program: second,
+      options,
+      stays: true,
+      status: /^update +0\.1\.0 to 0\.2\.0, step trial since \S+, must sync by \S+$/m,
+      async reach(machine) {
+        await machine.update(second);
+        await machine.untilSwapped();
+        machine.spoilSyncs(503);
+        const syncs = machine.syncs().length;
+        await machine.until("a sync that fails", () => machine.syncs().length > syncs || undefined);
+      },
+      after: (machine) => machine.mend(),
+    },
+    ...disarming.map((moment): Point => ({
+      name: `after the first sync, ${moment}`,
+      program: second,
+      options,
+      stays: true,
+      async reach(machine) {
+        await machine.update(second);
+        await machine.untilSwapped();
+        await hold(machine.container, moment);
+        await waitHeld(machine.container, moment);
+      },
+    })),
+  ];
+}
+
+/** Points of the rollback, from its first call to its last. */
+function rollbackPoints(): readonly Point[] {
+  const program = script(VERSION, `${says(VERSION)}\n[ "$1" = version ] || exec sleep infinity`);
+  const moments: readonly Moment[] = [
+    `before is-active ${AGENT}`,
+    `before stop ${AGENT}`,
+    `after stop ${AGENT}`,
+    `before restart ${AGENT}`,
+    `after restart ${AGENT}`,
+    `before stop ${TIMER}`,
+    `before disable ${TIMER}`,
+    "before daemon-reload",
+  ];
+  return moments.map((moment) => ({
+    name: `during the rollback, ${moment}`,
+    program,
+    options: { trial: SHORT_S, gated: true },
+    stays: false,
+    async reach(machine) {
+      await machine.update(program);
+      await machine.untilSwapped();
+      await hold(machine.container, moment);
+      await waitHeld(machine.container, moment);
+    },
+  }));
+}
