@@ -12,6 +12,8 @@ export interface Bucket {
   /** The folder that was asked for last, with its slash; null while nobody has asked. */
   folder(): string | null;
   put(key: string, bytes: Uint8Array, now: number): void;
+  /** Whether there is an object whose key ends so. */
+  has(file: string): boolean;
   /** Forgets the objects whose keys end so. */
   drop(file: string): void;
 }
@@ -40,6 +42,7 @@ export function createBucket(
       const facts = { key, size: bytes.length, etag: `"${key}"`, modifiedAt: now };
       objects.set(key, { facts, bytes });
     },
+    has: (file) => [...objects.keys()].some((key) => key.endsWith(`/${file}`)),
     drop(file) {
       for (const key of objects.keys()) if (key.endsWith(file)) objects.delete(key);
     },

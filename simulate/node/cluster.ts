@@ -220,10 +220,10 @@ export function createCluster(options: ClusterOptions): Cluster {
 
   /** What a reset does to the disk, one thing after the other; it ends where its process does. */
   async function reset(isAlive: () => boolean, print: OnLine): Promise<{ code: number }> {
-    observe({ kind: "effect", what: "reset_begun", detail: "" });
     const now = Math.floor(clock.now() / 1000);
     const stages = [
       () => {
+        observe({ kind: "effect", what: "reset_begun", detail: "" });
         moveFolder(`${DATABASE}/etcd`, `${DATABASE}/etcd-old-${now}`);
         disk.put(`${DATABASE}/etcd/.keep`, "");
       },

@@ -13,7 +13,10 @@ export type ApiTrouble = "down" | "silent" | "overloaded" | null;
  * them, at a fraction of its memory and work. Objects are shared and never changed in place.
  */
 export interface SimulatedApi extends K8s {
+  /** As k3s has it: down until it has come up. */
   trouble: ApiTrouble;
+  /** What ails it beside that. */
+  fault: ApiTrouble;
   /** The object at a path; a collection's path gives `{items}`. Null where there is nothing. */
   read(path: string): JsonObject | null;
   /** Puts an object there, as k3s or a controller of it does. */
@@ -49,15 +52,18 @@ export function createSimulatedApi({ clock, onChange }: SimulatedApiOptions): Si
 
   const time = () => new Date(clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
 
+  const isWell = () => api.trouble === null && api.fault === null;
+
   /** Why a call gets no answer; null where it gets one. */
   async function hindrance(limitMs: number): Promise<K8sError | null> {
-    if (api.trouble === null) return null;
-    if (api.trouble === "silent") await clock.sleep(limitMs);
-    if (api.trouble === "overloaded") {
+    const trouble = api.trouble ?? api.fault;
+    if (trouble === null) return null;
+    if (trouble === "silent") await clock.sleep(limitMs);
+    if (trouble === "overloaded") {
       const message = "429: too many requests";
       return { code: "refused", status: 429, reason: "TooManyRequests", message };
     }
-    return { code: "unreachable", message: `the API is ${api.trouble ?? "starting"}` };
+    return { code: "unreachable", message: `the API is ${trouble}` };
   }
 
   /** Whether the API knows the kind of a path. */
@@ -108,19 +114,20 @@ export function createSimulatedApi({ clock, onChange }: SimulatedApiOptions): Si
 
   const api: SimulatedApi = {
     trouble: "down",
+    fault: null,
     async ready() {
       return await hindrance(READY_MS) === null;
     },
     async get(ref) {
       const path = objectPath(ref);
       if (path === null) return fail(noSuchPath(ref.resource));
-      const why = api.trouble === null ? null : await hindrance(CALL_MS);
+      const why = isWell() ? null : await hindrance(CALL_MS);
       return why === null ? ok(objects.get(path)?.object ?? null) : fail(why);
     },
     async list(ref, labels = {}) {
       const path = collectionPath(ref);
       if (path === null) return fail(noSuchPath(ref.resource));
-      const why = api.trouble === null ? null : await hindrance(CALL_MS);
+      const why = isWell() ? null : await hindrance(CALL_MS);
       if (why !== null) return fail(why);
       if (!isKnown(path)) return ok(null);
       const wanted = Object.entries(labels);

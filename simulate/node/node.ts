@@ -98,6 +98,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
     cluster,
     agent,
     rollBack: () => void takeBack(),
+    reboot: () => void reboot(),
   });
 
   let process: Process | null = null;
@@ -222,6 +223,11 @@ export function createNode(options: NodeOptions): SimulatedNode {
     void boot();
   }
 
+  async function reboot(): Promise<void> {
+    await stop();
+    void boot();
+  }
+
   async function boot(): Promise<void> {
     const mine = ++turn;
     services.halt();
@@ -256,10 +262,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
     start,
     stop,
     kill: (power) => fell(power ?? null, "by the simulation"),
-    async reboot() {
-      await stop();
-      void boot();
-    },
+    reboot,
     setFuse: (fuse) => process?.setFuse(fuse),
     skew(ms) {
       skew = ms;

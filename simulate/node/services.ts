@@ -30,12 +30,13 @@ const TIMER_FILE = `${SYSTEMD_DIRECTORY}/${ROLLBACK_TIMER}`;
 
 /** A manager that runs nothing yet. `rollBack`: the timer went off. */
 export function createServices(
-  { clock, disk, cluster, agent, rollBack }: {
+  { clock, disk, cluster, agent, rollBack, reboot }: {
     readonly clock: Clock;
     readonly disk: FakeDisk;
     readonly cluster: Cluster;
     readonly agent: AgentUnit;
     readonly rollBack: () => void;
+    readonly reboot: () => void;
   },
 ): Services {
   /** Counts activations of the timer, so that one that was stopped does not go off. */
@@ -115,6 +116,10 @@ export function createServices(
       return done;
     },
     daemonReload: () => done,
+    reboot() {
+      reboot();
+      return done;
+    },
     journal: (unit) => Promise.resolve(ok([`a line of ${unit}`])),
     boot() {
       if (cluster.isEnabled) cluster.start();

@@ -1,0 +1,122 @@
+import { noteRefused } from "../../adapters/portal/events.ts";
+import { firstCluster } from "../../adapters/portal/first_cluster.ts";
+import { FIRST_RELEASE, firstRelease } from "../../adapters/portal/first_release.ts";
+import type { Answer, WireRequest } from "../../adapters/portal/http/message.ts";
+import { issueToken } from "../../adapters/portal/issue_token.ts";
+import { createMemory } from "../../adapters/portal/memory.ts";
+import type { Portal } from "../../adapters/portal/portal.ts";
+import { serve } from "../../adapters/portal/serve.ts";
+import {
+  type Cluster,
+  emptyState,
+  type QueuedOperation,
+  type StoredRelease,
+} from "../../adapters/portal/state.ts";
+import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { HttpRequest } from "../../core/ports/http.ts";
+import type { Random } from "../../core/ports/random.ts";
+import type { Secret } from "../../core/secret.ts";
+
+/** Where the simulated portal is. */
+export const PORTAL = "https://agents.example.com/agent/v1";
+
+/**
+ * The fake portal's rules for one cluster with one node. Every cluster has a portal of its own in the
+ * simulation: clusters know nothing of each other, and what one of them does changes no other's life.
+ */
+export interface ClusterPortal {
+  readonly portal: Portal;
+  readonly cluster: Cluster;
+  /** The enrollment token. */
+  readonly token: string;
+  /** Answers a request as the rules say. */
+  answer(request: HttpRequest, version: string): Answer;
+  /** Queues an operation. */
+  offer(operation: JsonObject & { readonly id: string }): QueuedOperation;
+  /** Sets the desired state; its `revision` is in it. */
+  desire(document: JsonValue): void;
+}
+
+/** What a portal is made of. */
+export interface ClusterPortalOptions {
+  readonly clusterId: string;
+  readonly nodeName: string;
+  readonly serverId: string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
+  /** Beside the first one, by version; shared by all. */
+  readonly releases: ReadonlyMap<string, StoredRelease>;
+}
+
+/** A portal that waits for its node to enroll. */
+export function createClusterPortal(options: ClusterPortalOptions): ClusterPortal {
+  const { clusterId, nodeName, serverId, clock, random, releaseKeys, releases } = options;
+  const state = { ...emptyState(clusterId), releases: releases as Map<string, StoredRelease> };
+  const cluster = firstCluster(clusterId, random);
+  cluster.nodes.set(nodeName, { serverId });
+  state.clusters.set(clusterId, cluster);
+  const portal: Portal = {
+    state,
+    memory: createMemory(),
+    store: { load: () => null, save() {}, artifact: () => null, saveArtifact() {} },
+    random,
+    now: () => clock.now(),
+    time: () => new Date(clock.now()).toISOString(),
+    touch() {},
+    origin: () => "https://agents.example.com",
+    base: "/agent/v1",
+    releaseKeys,
+  };
+  const token = issueToken(portal, { clusterId, nodeName, serverId, expiresAt: null }).reveal();
+
+  return {
+    portal,
+    cluster,
+    token,
+    answer(request, version) {
+      const target = request.url.slice(request.url.indexOf("/", "https://".length));
+      const headers = new Map<string, string>([["user-agent", `pbx-agent/${version}`]]);
+      for (const name of Object.keys(request.headers)) {
+        headers.set(name.toLowerCase(), request.headers[name] ?? "");
+      }
+      const body = request.body ?? NO_BODY;
+      const wire: WireRequest = { method: request.method, target, headers, body };
+      const answer = serve(portal, wire);
+      if (answer.status === 400) noteRefusedEvents(portal, target, body);
+      return answer;
+    },
+    offer(operation) {
+      const queued: QueuedOperation = {
+        id: operation.id,
+        clusterId,
+        nodeName,
+        offer: operation,
+        offeredAt: null,
+        events: [],
+        refusedUpTo: 0,
+        result: null,
+        again: false,
+      };
+      state.operations.push(queued);
+      return queued;
+    },
+    desire(document) {
+      cluster.desired = { document, raw: true, tag: undefined };
+    },
+  };
+}
+
+/** The releases that every portal has at first. */
+export function firstReleases(): Map<string, StoredRelease> {
+  return new Map([[FIRST_RELEASE, firstRelease()]]);
+}
+
+const NO_BODY = new Uint8Array(0);
+
+function noteRefusedEvents(portal: Portal, target: string, body: Uint8Array): void {
+  const id = /\/operations\/([^/]+)\/events$/.exec(target)?.[1];
+  const operation = portal.state.operations.find((queued) => queued.id === id);
+  if (operation !== undefined) noteRefused(operation, body);
+}

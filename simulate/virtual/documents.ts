@@ -1,0 +1,109 @@
+import { mergePatch } from "../../adapters/portal/faults.ts";
+import type { JsonObject, JsonValue } from "../../core/json.ts";
+import type { Random } from "../../core/ports/random.ts";
+import { type Catalogue, MISSING_RELEASE, TAMPERED_RELEASE } from "./catalogue.ts";
+
+/** A change of a desired state: a merge patch, and in words. `bad`: the agent has to refuse it. */
+export interface Change {
+  readonly patch: JsonObject;
+  readonly words: string;
+  readonly bad: boolean;
+}
+
+const DAYS = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+/** Open at any time. */
+export const ALWAYS = {
+  timezone: "Europe/Berlin",
+  windows: [{ days: DAYS, start: "00:00", minutes: 1440 }],
+};
+const WINDOWS = [
+  ALWAYS,
+  { timezone: "America/New_York", windows: [{ days: DAYS, start: "23:30", minutes: 90 }] },
+  { timezone: "UTC", windows: [] },
+];
+
+/** A change that the agent has to take. */
+export function goodChange(random: Random): Change {
+  const [which, how] = [random.fraction(), random.fraction()];
+  const good = (words: string, patch: JsonObject): Change => ({ patch, words, bad: false });
+  if (which < 0.25) {
+    const minute = Math.floor(how * 60);
+    return good(`snapshots at minute ${minute}`, {
+      host: { snapshots: { schedule: `${minute} */6 * * *` } },
+    });
+  }
+  if (which < 0.35) {
+    const ingress = how < 0.5 ? "none" : "traefik";
+    return good(`ingress ${ingress}`, { host: { ingress } });
+  }
+  if (which < 0.55) {
+    const maintenance = WINDOWS[Math.floor(how * WINDOWS.length)] ?? ALWAYS;
+    return good(`${maintenance.windows.length} maintenance windows`, { maintenance });
+  }
+  if (which < 0.75) {
+    return good("another token of the cloud", {
+      secrets: { hcloud: { token: { plain: `hcloud-token-${Math.floor(how * 1e9)}` } } },
+    });
+  }
+  return good("other add-ons", { addons: someAddons(random) });
+}
+
+/** A change that the agent has to refuse as a whole, each for another reason. */
+export function badChange(random: Random): Change {
+  const bad = (words: string, patch: JsonObject): Change => ({ patch, words, bad: true });
+  const changes: readonly Change[] = [
+    bad("a secret in clear", {
+      secrets: { hcloud: { token: { verbatim: "in-clear-by-mistake" } } },
+    }),
+    bad("a secret sealed to another key", {
+      secrets: { hcloud: { token: { plain: "for-somebody-else", to: OTHER_KEY } } },
+    }),
+    bad("a retention of 0", { host: { snapshots: { retention: 0 } } }),
+    bad("a time zone that is none", { maintenance: { timezone: "Mars/Olympus", windows: [] } }),
+    bad("a release that is nowhere", { release: MISSING_RELEASE }),
+    bad("a release that was tampered with", { release: TAMPERED_RELEASE }),
+    bad("a secret option in clear", {
+      addons: [{
+        name: "external-dns",
+        enabled: true,
+        options: { domain: "example.com", api_token: "option-in-clear" },
+      }],
+    }),
+  ];
+  return changes[Math.floor(random.fraction() * changes.length)] as Change;
+}
+
+/** Another version of the agent, from the release that brings it. */
+export function updateChange(agent: string, catalogue: Catalogue): Change {
+  const patch = { release: catalogue.releaseWith(agent), agent: { version: agent } };
+  return { patch, words: `the agent ${agent}`, bad: false };
+}
+
+/** The document that a change makes of another. */
+export function changed(document: JsonValue, change: Change, revision: number): JsonObject {
+  return mergePatch(document, { ...change.patch, revision }) as JsonObject;
+}
+
+function someAddons(random: Random): JsonValue {
+  const [cloud, dns] = [random.fraction(), random.fraction()];
+  const addons: JsonValue[] = [];
+  if (cloud < 0.8) {
+    addons.push({
+      name: "hcloud-cloud-controller-manager",
+      enabled: cloud < 0.6,
+      options: { networking: cloud < 0.3 },
+    });
+  }
+  if (dns < 0.8) {
+    addons.push({
+      name: "external-dns",
+      enabled: dns < 0.5,
+      options: { domain: `zone-${Math.floor(dns * 10)}.example.com` },
+      secret_options: { api_token: { plain: `dns-token-${Math.floor(dns * 1e6)}` } },
+    });
+  }
+  return addons;
+}
+
+/** Nobody's: its secret half was forgotten. */
+const OTHER_KEY = "3p7bfXt9wbTTW2HC7OQ1Nz+DQ8hbeGdNrfx+FG+IK08=";

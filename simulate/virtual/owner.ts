@@ -1,0 +1,154 @@
+import type { QueuedOperation } from "../../adapters/portal/state.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+import type { Random } from "../../core/ports/random.ts";
+import type { SimulatedNode } from "../node/node.ts";
+import { drawPause } from "../profile/node_profile.ts";
+import type { Profile } from "../profile/profile.ts";
+import type { Catalogue } from "./catalogue.ts";
+import type { ClusterPortal } from "./cluster_portal.ts";
+import { ALWAYS, badChange, type Change, changed, goodChange, updateChange } from "./documents.ts";
+import { operationOf } from "./offers.ts";
+import type { Timeline } from "./timeline.ts";
+
+/** The people who own one cluster, and what they want of it over a run. */
+export interface Owner {
+  /** Every document that was offered and is usable, by revision. */
+  readonly offered: ReadonlyMap<number, JsonObject>;
+  /** The document that holds at the end. */
+  wanted(): JsonObject;
+  /** Every secret that was ever sent, in clear. */
+  readonly secrets: ReadonlySet<string>;
+  /** From now on nothing new is asked: a last usable document, and failed restores made good. */
+  settle(): void;
+}
+
+/** What an owner acts on. */
+export interface OwnerOptions {
+  readonly timeline: Timeline;
+  readonly random: Random;
+  readonly profile: Profile;
+  readonly portal: ClusterPortal;
+  readonly node: SimulatedNode;
+  readonly catalogue: Catalogue;
+  /** Hears what they do, in words. */
+  readonly say: (what: string) => void;
+}
+
+/** Operations that wait at most. */
+const MOST_WAITING = 3;
+/** A document that is refused is replaced after this long, milliseconds. */
+const MEND_MS = 600_000;
+/** How often somebody looks whether a restore failed, milliseconds. */
+const LOOK_MS = 300_000;
+/** The version that is wanted at the end: one that no rollback of the run holds back. */
+const LAST_VERSION = "0.9.0";
+
+/** Begins to ask things of a cluster. */
+export function createOwner(options: OwnerOptions): Owner {
+  const { timeline, random, profile, portal, node, catalogue, say } = options;
+  const offered = new Map<number, JsonObject>();
+  const secrets = new Set<string>();
+  let wanted = portal.cluster.desired.document as JsonObject;
+  let revision = 1;
+  let operations = 0;
+  let updates = 0;
+  let isSettled = false;
+
+  function note(document: JsonObject): void {
+    offered.set(Number(document["revision"]), document);
+    wanted = document;
+    noteSecrets(document, secrets);
+  }
+
+  function desire(change: Change): void {
+    const document = changed(wanted, change, ++revision);
+    say(`desired revision ${revision}: ${change.words}${change.bad ? " (must be refused)" : ""}`);
+    if (change.bad) {
+      const mine = revision;
+      noteSecrets(document, secrets);
+      timeline.after(MEND_MS, () => revision === mine && desire(goodChange(random)));
+    } else note(document);
+    portal.desire(document);
+  }
+
+  function update(): void {
+    const by = random.fraction();
+    const bad = by < profile.work.bad_updates;
+    const ending = !bad ? "" : by < profile.work.bad_updates / 2 ? "-broken" : "-forged";
+    desire(updateChange(`0.2.${updates++}${ending}`, catalogue));
+  }
+
+  function offer(kind: string): void {
+    const waiting = portal.portal.state.operations.filter(({ result }) => result === null).length;
+    if (waiting >= MOST_WAITING) return;
+    const id = `op-${++operations}`;
+    const operation = operationOf(kind, id, random, lastSnapshot());
+    if (operation === null) return;
+    noteSecrets(operation, secrets);
+    say(`operation ${id}: ${kind}`);
+    portal.offer(operation);
+  }
+
+  /** The newest snapshot that a result told of. */
+  function lastSnapshot(): string | null {
+    const saved = portal.portal.state.operations.findLast(({ result }) =>
+      result?.state === "succeeded" && typeof result.output?.["file"] === "string"
+    );
+    return saved === undefined ? null : String(saved.result?.output?.["file"]);
+  }
+
+  /** A restore that failed with k3s held is followed by another: nobody leaves a cluster like that. */
+  function makeGood(): void {
+    timeline.after(LOOK_MS, makeGood);
+    const { operations } = portal.portal.state;
+    if (operations.some(({ result }) => result === null)) return;
+    const last = operations.findLast(({ offer }) => kindOf(offer) === "cluster.restore");
+    if (last?.result?.state === "failed" && node.cluster.unit() !== "active") {
+      offer("cluster.restore");
+    }
+  }
+
+  function again(perHour: number, work: () => void): void {
+    const pause = drawPause(perHour, random);
+    if (pause === Infinity) return;
+    timeline.after(pause, () => {
+      if (isSettled) return;
+      work();
+      again(perHour, work);
+    });
+  }
+
+  note(wanted);
+  noteSecrets(portal.cluster.bootstrap, secrets);
+  const { work } = profile;
+  again(
+    work.changes,
+    () => desire(random.fraction() < work.bad_changes ? badChange(random) : goodChange(random)),
+  );
+  again(work.updates, update);
+  for (const [kind, perHour] of Object.entries(work.operations)) again(perHour, () => offer(kind));
+  timeline.after(LOOK_MS, makeGood);
+
+  return {
+    offered,
+    secrets,
+    wanted: () => wanted,
+    settle() {
+      isSettled = true;
+      const last = updateChange(LAST_VERSION, catalogue);
+      desire({ ...last, patch: { ...last.patch, maintenance: ALWAYS } });
+    },
+  };
+}
+
+function kindOf(offer: QueuedOperation["offer"]): JsonValue | undefined {
+  return isJsonObject(offer) ? offer["kind"] : undefined;
+}
+
+/** Collects what is sent sealed. */
+function noteSecrets(value: JsonValue, secrets: Set<string>): void {
+  if (Array.isArray(value)) return value.forEach((item) => noteSecrets(item, secrets));
+  if (!isJsonObject(value)) return;
+  if (typeof value["plain"] === "string") secrets.add(value["plain"]);
+  for (const inner of Object.values(value)) noteSecrets(inner, secrets);
+}

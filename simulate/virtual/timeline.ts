@@ -1,0 +1,130 @@
+import { setImmediate } from "node:timers/promises";
+import type { Clock } from "../../core/ports/clock.ts";
+
+/**
+ * Simulated time for a whole fleet: one queue of what is due, in the order of time and, at the same time,
+ * of its planning. Nothing of it waits in real time.
+ */
+export interface Timeline {
+  /** The true time. */
+  readonly clock: Clock;
+  /** Milliseconds since the beginning. */
+  elapsed(): number;
+  /** Plans `work` in `ms` milliseconds; call the answer to take it back. */
+  after(ms: number, work: () => void): () => void;
+  /**
+   * Lets time pass until `until` (milliseconds since the beginning), or until `isOver` says so after some
+   * event. What an event sets going runs until it waits for time before the next event comes.
+   */
+  run(until: number, isOver?: () => boolean): Promise<void>;
+  /** Events that went off so far. */
+  events(): number;
+}
+
+interface Planned {
+  readonly due: number;
+  /** Tells apart what is due at the same time. */
+  readonly order: number;
+  /** Null once it was taken back. */
+  work: (() => void) | null;
+}
+
+/** Time that begins at `start`, milliseconds since the epoch. */
+export function createTimeline(start: number): Timeline {
+  const queue: Planned[] = [];
+  let elapsed = 0;
+  let order = 0;
+  let events = 0;
+
+  function after(ms: number, work: () => void): () => void {
+    if (ms === Infinity) return () => {};
+    const planned: Planned = { due: elapsed + (ms > 0 ? ms : 0), order: order++, work };
+    push(queue, planned);
+    return () => {
+      planned.work = null;
+    };
+  }
+
+  const clock: Clock = {
+    now: () => start + Math.floor(elapsed),
+    monotonic: () => elapsed,
+    sleep(ms, signal) {
+      if (signal?.aborted) return Promise.resolve();
+      return new Promise((resolve) => {
+        if (signal === undefined) return void after(ms, resolve);
+        const end = () => {
+          cancel();
+          signal.removeEventListener("abort", end);
+          resolve();
+        };
+        const cancel = after(ms, end);
+        signal.addEventListener("abort", end);
+      });
+    },
+    deadline(ms) {
+      const controller = new AbortController();
+      const clear = after(ms, () => {
+        controller.abort(new DOMException(`not done within ${ms} ms`, "TimeoutError"));
+      });
+      return { signal: controller.signal, clear };
+    },
+  };
+
+  return {
+    clock,
+    elapsed: () => elapsed,
+    after,
+    events: () => events,
+    async run(until, isOver = () => false) {
+      await setImmediate();
+      while (!isOver()) {
+        const first = queue[0];
+        if (first === undefined || first.due > until) break;
+        pop(queue);
+        if (first.work === null) continue;
+        elapsed = Math.max(elapsed, first.due);
+        events += 1;
+        first.work();
+        // One turn of the event loop: by then everything that waits for no time has run.
+        await setImmediate();
+      }
+      if (!isOver()) elapsed = Math.max(elapsed, until);
+    },
+  };
+}
+
+function isBefore(one: Planned, other: Planned): boolean {
+  return one.due < other.due || (one.due === other.due && one.order < other.order);
+}
+
+/** Adds to a binary heap whose first is the next. */
+function push(heap: Planned[], planned: Planned): void {
+  let at = heap.length;
+  heap.push(planned);
+  while (at > 0) {
+    const above = (at - 1) >> 1;
+    const parent = heap[above] as Planned;
+    if (!isBefore(planned, parent)) break;
+    heap[at] = parent;
+    at = above;
+  }
+  heap[at] = planned;
+}
+
+/** Takes the first out of the heap. */
+function pop(heap: Planned[]): void {
+  const last = heap.pop();
+  if (last === undefined || heap.length === 0) return;
+  let at = 0;
+  for (;;) {
+    let below = 2 * at + 1;
+    if (below >= heap.length) break;
+    if (below + 1 < heap.length && isBefore(heap[below + 1] as Planned, heap[below] as Planned)) {
+      below += 1;
+    }
+    if (!isBefore(heap[below] as Planned, last)) break;
+    heap[at] = heap[below] as Planned;
+    at = below;
+  }
+  heap[at] = last;
+}

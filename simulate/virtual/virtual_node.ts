@@ -1,0 +1,149 @@
+import { createFakeRandom } from "../../adapters/fake/random.ts";
+import type { HttpRequest } from "../../core/ports/http.ts";
+import type { Random } from "../../core/ports/random.ts";
+import type { Secret } from "../../core/secret.ts";
+import type { NodeEvent } from "../node/node_event.ts";
+import { createNode } from "../node/node.ts";
+import { drawNode } from "../profile/node_profile.ts";
+import type { Profile } from "../profile/profile.ts";
+import type { Catalogue } from "./catalogue.ts";
+import { createClusterPortal, PORTAL } from "./cluster_portal.ts";
+import { leftBehind, notConverged } from "./converged.ts";
+import type { Front } from "./front.ts";
+import { createLink } from "./network.ts";
+import { createOwner } from "./owner.ts";
+import type { Timeline } from "./timeline.ts";
+import { describeEvent } from "./trace.ts";
+import { makeTrouble } from "./trouble.ts";
+import { createWatch, type Watch } from "./watch.ts";
+
+/** One node of a virtual fleet, with its portal, its owner, its troubles, and what must hold for it. */
+export interface VirtualNode {
+  /** Its own, for what the run draws for it. */
+  readonly random: Random;
+  start(): void;
+  /** Faults are over: nothing new is asked of it. */
+  settle(): void;
+  /** What it lacks to have converged. */
+  lacks(): readonly string[];
+  /** What a converged one must not have left behind. */
+  left(): readonly string[];
+}
+
+/** What a virtual node is made of. */
+export interface VirtualNodeOptions {
+  readonly index: number;
+  readonly seed: number;
+  readonly profile: Profile;
+  readonly timeline: Timeline;
+  readonly catalogue: Catalogue;
+  readonly front: Front;
+  readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
+  readonly publicKeys: readonly Uint8Array[];
+  /** Milliseconds since the beginning. */
+  readonly faultsEnd: number;
+  readonly tell: (what: string) => void;
+  readonly broken: (rule: string, how: string) => void;
+  readonly count: (what: string) => void;
+}
+
+/** A node that was not started yet. Its life depends on the seed and its index, not on other nodes. */
+export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
+  const { index, seed, profile, timeline, catalogue, front, faultsEnd } = options;
+  const { tell, broken, count } = options;
+  const randomOf = (purpose: number) =>
+    createFakeRandom(Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b) ^ purpose);
+  const random = randomOf(1);
+  const character = drawNode(profile, random);
+  const name = {
+    clusterId: `cluster-${index}`,
+    nodeName: `node-${index}`,
+    serverId: String(4_000_000 + index),
+  };
+  const portal = createClusterPortal({
+    ...name,
+    clock: timeline.clock,
+    random: randomOf(2),
+    releaseKeys: options.releaseKeys,
+    releases: catalogue.releases,
+  });
+
+  const say = (what: string) => {
+    count("faults");
+    tell(`fault     ${what}`);
+  };
+
+  let watch: Watch | null = null;
+  const wire = randomOf(3);
+  const link = createLink({
+    timeline,
+    random: wire,
+    node: character,
+    network: profile.network,
+    hasFaults: () => timeline.elapsed() < faultsEnd,
+    onFault: say,
+    onSend: (request) => watch?.onSend(request),
+    onReceive: (request, answer) => watch?.onReceive(request, answer),
+    deliver(request: HttpRequest, version: string, again: boolean) {
+      const hindrance = front.hindrance(wire);
+      if (hindrance === "away") return null;
+      if (hindrance !== null) return hindrance;
+      const answer = portal.answer(request, version);
+      watch?.onAnswer(request, answer, again);
+      return answer;
+    },
+  });
+
+  function observe(event: NodeEvent): void {
+    if (event.kind === "request") {
+      count("requests");
+      count(`requests_${event.status ?? event.error}`);
+      if (event.path.endsWith("/sync")) count("syncs");
+    }
+    tell(describeEvent(event));
+    watch?.onEvent(event);
+  }
+
+  const node = createNode({
+    name: { ...name, token: portal.token },
+    portal: PORTAL,
+    clock: timeline.clock,
+    random: randomOf(4),
+    http: (version) => link.http(version),
+    releaseKeys: options.publicKeys,
+    version: "0.1.0",
+    programs: catalogue.programs,
+    observe,
+  });
+  node.skew(character.skewMs);
+  const owner = createOwner({
+    timeline,
+    random: randomOf(5),
+    profile,
+    portal,
+    node,
+    catalogue,
+    say: (what) => tell(`owner     ${what}`),
+  });
+  watch = createWatch({ timeline, node, portal, owner, broken });
+
+  return {
+    random,
+    start() {
+      node.start();
+      makeTrouble({
+        timeline,
+        random: randomOf(6),
+        profile,
+        factor: character.factor,
+        node,
+        link,
+        until: faultsEnd,
+        say,
+      });
+    },
+    settle: owner.settle,
+    lacks: () => notConverged(node, portal, owner),
+    left: () => leftBehind(node, owner),
+  };
+}

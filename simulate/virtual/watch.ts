@@ -1,0 +1,116 @@
+import type { Answer } from "../../adapters/portal/http/message.ts";
+import type { JsonObject } from "../../core/json.ts";
+import type { HttpRequest } from "../../core/ports/http.ts";
+import { STATE_FILE } from "../../core/state/paths.ts";
+import type { NodeEvent } from "../node/node_event.ts";
+import type { SimulatedNode } from "../node/node.ts";
+import { isBroken } from "../node/program.ts";
+import type { ClusterPortal } from "./cluster_portal.ts";
+import type { Owner } from "./owner.ts";
+import type { Timeline } from "./timeline.ts";
+import { watchAnswers } from "./watch_answers.ts";
+import { watchOperations } from "./watch_operations.ts";
+import { watchSending } from "./watch_sending.ts";
+
+/** What must hold at any time of a run, for one node. */
+export interface Watch {
+  /** Something happened on the machine. */
+  onEvent(event: NodeEvent): void;
+  /** The agent sends a request. */
+  onSend(request: HttpRequest): void;
+  /** The portal's rules answered it. `again`: it was a copy that the network made. */
+  onAnswer(request: HttpRequest, answer: Answer, again: boolean): void;
+  /** The agent got an answer, from whomever. */
+  onReceive(request: HttpRequest, answer: Answer): void;
+}
+
+/** What a watch looks at. */
+export interface Watched {
+  readonly timeline: Timeline;
+  readonly node: SimulatedNode;
+  readonly portal: ClusterPortal;
+  readonly owner: Owner;
+  /** A rule is broken: its name, and how. */
+  readonly broken: (rule: string, how: string) => void;
+}
+
+/** Watches one node. */
+export function createWatch(watched: Watched): Watch {
+  const { node, owner, broken } = watched;
+  const operations = watchOperations(watched);
+  const sending = watchSending(watched);
+  const answers = watchAnswers(watched);
+
+  function onLog(event: NodeEvent & { kind: "log" }): void {
+    if (event.event.endsWith("_fault")) broken("no_exceptions", `${event.event}: ${event.message}`);
+    const text = `${event.message} ${JSON.stringify(event.fields)}`;
+    const leak = secretIn(text, owner.secrets);
+    if (leak !== null) broken("no_secret_in_log", `${event.event} holds ${leak}`);
+    operations.onLog(event);
+  }
+
+  /** What is in the cluster was offered, and is stored where a crash cannot take it back. */
+  function onApplied(path: string): void {
+    if (path !== HCLOUD) return;
+    const data = node.cluster.api.read(path)?.["data"] as JsonObject | undefined;
+    const applied = atob(String(data?.["token"] ?? ""));
+    const revision = storedRevision(node);
+    const from = revision === null ? null : owner.offered.get(revision);
+    const wanted = from === undefined || from === null ? null : tokenOf(from);
+    if (applied !== wanted && applied !== answers.bootstrapToken) {
+      broken("only_what_is_stored", `the token of ${path} is not that of revision ${revision}`);
+    }
+  }
+
+  return {
+    onEvent(event) {
+      switch (event.kind) {
+        case "started":
+          sending.onStart();
+          answers.onStart();
+          return;
+        case "ended":
+          if (event.how.startsWith("crashed") && !isBroken(node.version())) {
+            broken("no_exceptions", event.how);
+          }
+          if (event.how.startsWith("unusable")) broken("files_stay_usable", event.how);
+          return;
+        case "log":
+          return onLog(event);
+        case "effect":
+          if (event.what === "applied") onApplied(event.detail);
+          return operations.onEffect(event.what);
+        default:
+          return;
+      }
+    },
+    onSend: sending.onSend,
+    onAnswer(request, answer, again) {
+      answers.onAnswer(request, answer, again);
+      operations.onAnswer(request, answer);
+    },
+    onReceive: sending.onReceive,
+  };
+}
+
+const HCLOUD = "/api/v1/namespaces/kube-system/secrets/hcloud";
+
+function tokenOf(document: JsonObject): string {
+  const secrets = document["secrets"] as JsonObject;
+  return String(((secrets["hcloud"] as JsonObject)["token"] as JsonObject)["plain"]);
+}
+
+/** The revision in state.json; null where there is none. */
+export function storedRevision({ disk }: SimulatedNode): number | null {
+  const text = disk.text(STATE_FILE);
+  const state = text === null ? null : JSON.parse(text);
+  return state?.desired?.state?.revision ?? null;
+}
+
+/** The first secret that a text holds, shortened; null where it holds none. */
+export function secretIn(text: string, secrets: Iterable<string>): string | null {
+  for (const secret of secrets) {
+    if (text.includes(secret)) return `${secret.slice(0, 12)}...`;
+  }
+  return /token-[0-9]+-in-clear/.exec(text)?.[0] ?? null;
+}

@@ -1,0 +1,78 @@
+import type { Answer } from "../../adapters/portal/http/message.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import type { HttpRequest } from "../../core/ports/http.ts";
+import { activeAgent } from "../../adapters/portal/state.ts";
+import { tagOf } from "../../adapters/portal/sync.ts";
+import type { Watched } from "./watch.ts";
+
+/** Requests of one process that a revoked agent may still have under way. */
+const MOST_REVOKED = 4;
+
+/** What the portal's own rules say to a request: an agent never breaks one. */
+export function watchAnswers({ portal, owner, node, broken }: Watched) {
+  const { cluster } = portal;
+  const tags = new Map<number, unknown>();
+  let breaches = 0;
+  let refused = 0;
+
+  const bootstrapToken = String(
+    (((cluster.bootstrap["secrets"] as JsonObject)["hcloud"] as JsonObject)[
+      "token"
+    ] as JsonObject)["plain"],
+  );
+
+  /** What it says it has accepted is a document that was offered, under its own tag. */
+  function checkReport(): void {
+    const agent = activeAgent(portal.portal.state, node.name.clusterId, node.name.nodeName);
+    const report = agent?.report;
+    if (!isJsonObject(report ?? null)) return;
+    const { revision, tag } = (report as JsonObject)["desired"] as JsonObject;
+    if (revision === null) return;
+    const document = owner.offered.get(Number(revision));
+    if (document === undefined) {
+      return broken("only_what_was_offered", `it accepted revision ${revision}`);
+    }
+    const known = tags.get(Number(revision)) ??
+      tagOf(portal.portal, { document, raw: true, tag: undefined });
+    tags.set(Number(revision), known);
+    if (known !== tag) broken("only_what_was_offered", `revision ${revision} has the tag ${tag}`);
+  }
+
+  function isExpected(request: HttpRequest, status: number, code: string): boolean {
+    if (status < 400 || code === "clock_skew") return true;
+    if (status === 401) return !request.url.endsWith("/enroll");
+    return code === "unknown_release";
+  }
+
+  return {
+    bootstrapToken,
+    onStart() {
+      refused = 0;
+    },
+    onAnswer(request: HttpRequest, answer: Answer, again: boolean): void {
+      const { status } = answer;
+      const { code, message } = status < 400 ? NO_ERROR : errorOf(answer);
+      // A copy that the network made is a replay, and none of the agent's doing.
+      if (again) return;
+      if (!isExpected(request, status, code)) {
+        broken("keeps_the_protocol", `${request.url}: ${status} ${code}: ${message}`);
+      }
+      if (code === "revoked" && ++refused > MOST_REVOKED) {
+        broken("revoked_is_silent", `${refused} requests of one process after the revocation`);
+      }
+      const all = portal.portal.memory.breaches;
+      if (all.length > breaches) {
+        breaches = all.length;
+        broken("keeps_the_protocol", `${all.at(-1)?.rule}: ${all.at(-1)?.message}`);
+      }
+      if (status === 200 && request.url.endsWith("/sync")) checkReport();
+    },
+  };
+}
+
+const NO_ERROR = { code: "", message: "" };
+
+function errorOf({ body }: Answer): { readonly code: string; readonly message: string } {
+  const parsed = JSON.parse(new TextDecoder().decode(body));
+  return { code: String(parsed?.error?.code), message: String(parsed?.error?.message) };
+}

@@ -1,0 +1,75 @@
+import type { Answer } from "../../adapters/portal/http/message.ts";
+import type { HttpRequest } from "../../core/ports/http.ts";
+import { storedRevision, type Watched } from "./watch.ts";
+
+/** Signatures of one node that are remembered: hours of it. */
+const REMEMBERED = 512;
+/** The backoff's first step is 5 s, less a fifth by chance; milliseconds. */
+const LEAST_BACKOFF_MS = 3_990;
+
+/** What an agent sends: never the same signature, never too early, never what it has not stored. */
+export function watchSending({ timeline, node, broken }: Watched) {
+  const signatures = new Set<string>();
+  /** By kind of request: not before this moment, and why. */
+  let notBefore = new Map<string, { readonly at: number; readonly why: string }>();
+  let reported = "";
+
+  function checkSignature({ headers, url }: HttpRequest): void {
+    const signature = headers["PBX-Signature"];
+    if (signature === undefined) return;
+    if (signatures.has(signature)) broken("no_signature_twice", `${url} is signed as before`);
+    signatures.add(signature);
+    if (signatures.size > REMEMBERED) {
+      signatures.delete(signatures.values().next().value ?? signature);
+    }
+  }
+
+  function checkReport({ body }: HttpRequest): void {
+    const text = new TextDecoder().decode(body);
+    const revision = /"desired":\{"revision":([0-9]+)/.exec(text)?.[1] ?? "null";
+    if (revision === reported) return;
+    const stored = String(storedRevision(node));
+    if (stored !== revision) {
+      broken("only_what_is_stored", `it reports revision ${revision}, state.json has ${stored}`);
+    }
+    reported = revision;
+  }
+
+  return {
+    /** A fresh process may not know what the one before was told a moment before its end. */
+    onStart() {
+      notBefore = new Map();
+      reported = "";
+    },
+    onSend(request: HttpRequest): void {
+      checkSignature(request);
+      const kind = kindOf(request);
+      const limit = notBefore.get(kind);
+      if (limit !== undefined && timeline.elapsed() < limit.at) {
+        const early = Math.round(limit.at - timeline.elapsed());
+        broken("waits_as_told", `${kind} is asked ${early} ms too early: ${limit.why}`);
+      }
+      if (kind === "sync") checkReport(request);
+    },
+    onReceive(request: HttpRequest, { status, headers }: Answer): void {
+      const kind = kindOf(request);
+      if (kind === "other") return;
+      notBefore.delete(kind);
+      const now = timeline.elapsed();
+      if (status === 429) {
+        const seconds = Number(headers["retry-after"]);
+        const why = `it was told to wait ${seconds} s`;
+        notBefore.set(kind, { at: now + seconds * 1000, why });
+      } else if (status >= 500) {
+        notBefore.set(kind, { at: now + LEAST_BACKOFF_MS, why: `the answer was ${status}` });
+      }
+    },
+  };
+}
+
+/** What shares a backoff. */
+function kindOf({ url }: HttpRequest): string {
+  if (url.endsWith("/sync") || url.endsWith("/enroll")) return "sync";
+  if (url.endsWith("/events")) return "events";
+  return url.endsWith("/manifest") ? "manifests" : "other";
+}
