@@ -113,6 +113,13 @@ export function createLeader({ k8s, clock, log, holder }: LeaderParts): Leader {
   };
 }
 
+/** Who holds the lease, as the API shows it; null where it does not tell or nobody does. */
+export async function readLeaseHolder(k8s: K8s): Promise<string | null> {
+  const lease = await k8s.get(LEASE);
+  const holder = lease.ok ? at(lease.value ?? undefined, "spec", "holderIdentity") : undefined;
+  return typeof holder === "string" && holder !== "" ? holder : null;
+}
+
 /** With the resourceVersion of the lease that was read: of two that try, one is refused. */
 function leaseObject(live: JsonObject | null, holder: string, now: number): JsonObject {
   const time = microTime(now);

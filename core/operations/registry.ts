@@ -2,7 +2,10 @@ import { accessIssue } from "./access_issue.ts";
 import { accessRevoke } from "./access_revoke.ts";
 import { agentRotateKey } from "./agent_rotate_key.ts";
 import { clusterRestore } from "./cluster_restore.ts";
+import { clusterUpgrade } from "./cluster_upgrade.ts";
 import { diagCollect } from "./diag_collect.ts";
+import { nodeDrain } from "./node_drain.ts";
+import { nodeForget } from "./node_forget.ts";
 import { s3Verify } from "./s3_verify.ts";
 import { snapshotSave } from "./snapshot_save.ts";
 import type { AnyDefinition } from "./definition.ts";
@@ -13,7 +16,10 @@ const OPERATIONS: readonly AnyDefinition[] = [
   accessRevoke,
   agentRotateKey,
   clusterRestore,
+  clusterUpgrade,
   diagCollect,
+  nodeDrain,
+  nodeForget,
   s3Verify,
   snapshotSave,
 ];

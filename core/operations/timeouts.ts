@@ -22,6 +22,21 @@ export const TIMEOUT_MS = {
   restoreApi: 20 * MINUTE,
   /** Nodes have two minutes to show that they are there; the API may be slow. */
   restoreNodes: 15 * MINUTE,
+  /** Longer than any drain may be told to take: it keeps its own deadline. */
+  drain: 26 * 60 * MINUTE,
+  /** The portal may keep the manifest for a while, and a bucket is asked. */
+  upgradePreflight: 10 * MINUTE,
+  /** A snapshot is taken and confirmed, as by the operation for that. */
+  upgradeSnapshot: 45 * MINUTE,
+  /** An image of some hundred megabytes, over a line that breaks. */
+  upgradeFetch: 180 * MINUTE,
+  /** An image is read back and gets its name. */
+  upgradeStage: 15 * MINUTE,
+  /** Services stop; what does not is ended by systemd. */
+  upgradeReboot: 20 * MINUTE,
+  /** Twenty minutes of the new image, and a return that is slow. */
+  upgradeGate: 60 * MINUTE,
+  upgradeCommit: 10 * MINUTE,
   /** What the portal has to answer; an outage of it may last. */
   portal: 30 * MINUTE,
 } as const;

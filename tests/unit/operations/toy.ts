@@ -44,6 +44,7 @@ export async function startToy(
   machine: Machine,
   definition: AnyDefinition,
   params: JsonObject = {},
+  leads: () => boolean = () => true,
 ): Promise<ToyRun> {
   const controller = new AbortController();
   const context = await openAgent(machine.ports, controller.signal);
@@ -53,7 +54,7 @@ export async function startToy(
   }
   return {
     context,
-    done: operate(context, () => {}, find),
+    done: operate(context, () => {}, find, leads),
     journal() {
       const { operation } = context.store.state;
       if (operation === null) throw new Error("there is no operation");
@@ -68,8 +69,9 @@ export async function runToy(
   machine: Machine,
   definition: AnyDefinition,
   params: JsonObject = {},
+  leads: () => boolean = () => true,
 ): Promise<Journal> {
-  const run = await startToy(machine, definition, params);
+  const run = await startToy(machine, definition, params, leads);
   let ended = false;
   void run.done.finally(() => ended = true);
   while (!ended && await machine.clock.advanceToNext());

@@ -1,0 +1,80 @@
+import { at } from "../../cluster/live.ts";
+import { isJsonObject, type JsonObject } from "../../json.ts";
+import type { CollectionRef } from "../../ports/k8s.ts";
+import type { Ports } from "../../ports/mod.ts";
+
+const PODS: CollectionRef = { apiVersion: "v1", resource: "pods" };
+
+/** A Pod of a node, and what a drain does with it. */
+export interface DrainPod {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** Its deletion is under way. */
+  readonly isGoing: boolean;
+  /**
+   * `stays`: it belongs to the node, and would be there again at once. `kept`: with it something would be
+   * lost for good that nobody asked to lose. `goes`: it is evicted.
+   */
+  readonly fate: "stays" | "kept" | "goes";
+  /** Why it is kept, for people; empty for the others. */
+  readonly why: string;
+}
+
+/** The Pods of a node; null while the API does not tell. */
+export async function podsOfNode(
+  { k8s }: Ports,
+  node: string,
+  deleteEmptyDir: boolean,
+): Promise<readonly DrainPod[] | null> {
+  const pods = await k8s.list(PODS, {}, { "spec.nodeName": node });
+  return pods.ok ? (pods.value ?? []).map((pod) => drainPod(pod, deleteEmptyDir)) : null;
+}
+
+/** Judges a Pod as `kubectl drain` does without `--force`, but leaves what that would stop at. */
+export function drainPod(pod: JsonObject, deleteEmptyDir: boolean): DrainPod {
+  const text = (...path: string[]) => String(at(pod, ...path) ?? "");
+  const named = {
+    namespace: text("metadata", "namespace"),
+    name: text("metadata", "name"),
+    uid: text("metadata", "uid"),
+    isGoing: at(pod, "metadata", "deletionTimestamp") !== undefined,
+  };
+  if (belongsToNode(pod)) return { ...named, fate: "stays", why: "" };
+  const why = isOver(pod) || named.isGoing ? "" : lossOf(pod, deleteEmptyDir);
+  return { ...named, fate: why === "" ? "goes" : "kept", why };
+}
+
+/** How a Pod is called in logs and outputs. */
+export function podName({ namespace, name }: DrainPod): string {
+  return `${namespace}/${name}`;
+}
+
+/** Of a DaemonSet, which ignores that a node takes no Pods; or a mirror of what the kubelet runs itself. */
+function belongsToNode(pod: JsonObject): boolean {
+  return controllerOf(pod)?.["kind"] === "DaemonSet" ||
+    at(pod, "metadata", "annotations", "kubernetes.io/config.mirror") !== undefined;
+}
+
+/** Its containers have ended: nothing runs, and what it had is there to be removed. */
+function isOver(pod: JsonObject): boolean {
+  return ["Succeeded", "Failed"].includes(String(at(pod, "status", "phase")));
+}
+
+/** What would be lost with it; empty where nothing is. */
+function lossOf(pod: JsonObject, deleteEmptyDir: boolean): string {
+  if (controllerOf(pod) === undefined) return "it has no controller that would make it anew";
+  return hasEmptyDir(pod) && !deleteEmptyDir ? "its emptyDir would be lost" : "";
+}
+
+function controllerOf(pod: JsonObject): JsonObject | undefined {
+  const owners = at(pod, "metadata", "ownerReferences");
+  if (!Array.isArray(owners)) return undefined;
+  return owners.filter(isJsonObject).find((owner) => owner["controller"] === true);
+}
+
+function hasEmptyDir(pod: JsonObject): boolean {
+  const volumes = at(pod, "spec", "volumes");
+  return Array.isArray(volumes) &&
+    volumes.some((volume) => isJsonObject(volume) && volume["emptyDir"] !== undefined);
+}
