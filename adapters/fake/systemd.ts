@@ -73,6 +73,7 @@ export function createFakeSystemd(options: FakeSystemdOptions = {}): FakeSystemd
     stop: (unit) => change(unit, "stop", (found) => void (found.state = "inactive"), false),
     enable: (unit) => change(unit, "enable", (found) => void (found.enabled = true), true),
     disable: (unit) => change(unit, "disable", (found) => void (found.enabled = false), false),
+    reboot: () => call("reboot", () => ok(undefined)),
     daemonReload: () => call("daemon-reload", () => ok(undefined)),
     journal: (unit, lines) => Promise.resolve(ok((logs.get(unit) ?? []).slice(-lines))),
   };

@@ -1,6 +1,7 @@
 import type { Boot, BootedImage } from "../../core/ports/boot.ts";
 import type { Disk } from "../../core/ports/disk.ts";
 import { entryHasVersion, entryId, entryOfStub, imageVersion } from "./boot_entry.ts";
+import { createNodeBootLoader, type NodeBootLoaderOptions } from "./boot_loader.ts";
 import { readLoaderVariable } from "./efi_variable.ts";
 
 /** Where the EFI system partition is mounted, by distribution. */
@@ -18,13 +19,14 @@ interface Finding {
 }
 
 /**
- * The image that booted, from what the boot stub and the boot loader left in EFI variables, checked
- * against os-release (boot facts, Which UKI booted). Reads everything anew at each call; a caller asks
+ * The boot loader of this node. The image that booted is told by what the boot stub and the boot loader
+ * left in EFI variables, checked against os-release (boot facts, Which UKI booted). Reads everything anew at each call; a caller asks
  * once per boot, because the file on the ESP may be replaced later.
  */
-export function createNodeBoot(options: { readonly disk: Disk }): Boot {
+export function createNodeBoot(options: NodeBootLoaderOptions): Boot {
   const { disk } = options;
   return {
+    ...createNodeBootLoader(options),
     async booted() {
       const { entry, sure } = await bootedEntry(disk);
       if (entry === null) return UNKNOWN;

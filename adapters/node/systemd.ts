@@ -4,7 +4,15 @@ import { fail, ok, type Result } from "../../core/result.ts";
 import { type ProgramExit, programFailed, type ProgramRun, runProgram } from "./program.ts";
 import { createRoot } from "./root.ts";
 
-type Verb = "is-active" | "start" | "restart" | "stop" | "enable" | "disable" | "daemon-reload";
+type Verb =
+  | "is-active"
+  | "start"
+  | "restart"
+  | "stop"
+  | "enable"
+  | "disable"
+  | "daemon-reload"
+  | "reboot";
 
 /** Limit of each systemctl call, milliseconds. Only `stop` waits for the unit itself. */
 const TIMEOUT_MS: Readonly<Record<Verb, number>> = {
@@ -15,6 +23,7 @@ const TIMEOUT_MS: Readonly<Record<Verb, number>> = {
   "enable": 30_000,
   "disable": 30_000,
   "daemon-reload": 30_000,
+  "reboot": 60_000,
 };
 
 const JOURNAL_ARGUMENTS = ["--output=short-iso", "--no-pager", "--quiet"];
@@ -76,6 +85,7 @@ export function createNodeSystemd(
     stop: (unit) => succeed(command("stop", unitName(unit)), isNoSuchUnit),
     enable: (unit) => succeed(command("enable", unitName(unit))),
     disable: (unit) => succeed(command("disable", unitName(unit)), isNoSuchUnit),
+    reboot: () => succeed(command("reboot")),
     daemonReload: () => succeed(command("daemon-reload")),
     async journal(unit, lines) {
       const run: ProgramRun = {

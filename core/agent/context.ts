@@ -24,6 +24,8 @@ export interface Context {
   readonly cycleMs: number;
   /** How long a new version has for its first successful sync, milliseconds. */
   readonly trialMs: number;
+  /** How long the image of an upgrade has to pass its health gate, milliseconds. */
+  readonly gateMs: number;
   /** The write that fails for want of room, if one does. */
   readonly diskTrouble: () => DiskError | null;
 }

@@ -7,7 +7,9 @@ import type { Bootstrap } from "../state/bootstrap.ts";
 import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
 import { correctedNow, timestamp } from "./context.ts";
+import { readPendingRestart } from "./converge_host.ts";
 import { readBootstrap } from "./read_bootstrap.ts";
+import { openReleases } from "./releases.ts";
 import { openRotation } from "./rotation.ts";
 
 /**
@@ -23,10 +25,11 @@ export async function operate(
   const { store, ports } = context;
   const engine: EngineContext = {
     ports,
-    node: nodeFacts(context, await readBootstrap(context)),
+    node: await nodeFacts(context, await readBootstrap(context)),
     sealingKeys: () => context.identity.sealingKeys,
     rotation: openRotation(context),
     leads,
+    release: (version) => openReleases("aside").get(context, version),
     rememberCluster: (uid) => store.commit((state) => ({ ...state, kube_system_uid: uid })),
     stop: context.stop,
     timestamp: () => timestamp(context),
@@ -59,9 +62,13 @@ export async function operate(
   );
 }
 
-function nodeFacts(context: BoundContext, bootstrap: Bootstrap | null): NodeFacts {
+async function nodeFacts(
+  context: BoundContext,
+  bootstrap: Bootstrap | null,
+): Promise<NodeFacts> {
   const { state } = context.store;
   const desired = state.desired?.state ?? null;
+  const pending = await readPendingRestart(context.ports.disk, state);
   return {
     binding: context.binding,
     agentVersion: context.program.version,
@@ -69,6 +76,10 @@ function nodeFacts(context: BoundContext, bootstrap: Bootstrap | null): NodeFact
     secrets: desired?.secrets ?? bootstrap?.answer.secrets ?? {},
     apiUrl: apiUrl(bootstrap),
     kubeSystemUid: state.kube_system_uid,
+    arch: context.program.arch,
+    releases: [desired?.release, bootstrap?.answer.release].filter((one) => one !== undefined),
+    pendingRestart: pending.pending ? pending.reason : null,
+    gateMs: context.gateMs,
   };
 }
 

@@ -28,8 +28,12 @@ interface Refusal {
 /** Releases that are kept in memory. */
 const HELD = 2;
 
-/** An empty cache; the file of an earlier run is verified again before it counts. */
-export function openReleases(): Releases {
+/**
+ * An empty cache; the file of an earlier run is verified again before it counts.
+ *
+ * @param keep `aside`: what is fetched does not take the place of the release in use on the disk
+ */
+export function openReleases(keep: "in_use" | "aside" = "in_use"): Releases {
   // The one in use, and one that is offered and perhaps never taken.
   let held: readonly Release[] = [];
   let refusal: Refusal | null = null;
@@ -56,7 +60,7 @@ export function openReleases(): Releases {
           return unavailable(version, refusal.error.message);
         }
       }
-      const fetched = await fromPortal(context, version);
+      const fetched = await fromPortal(context, version, keep);
       refusal = fetched.ok ? null : { version, error: fetched.error };
       if (fetched.ok) hold(fetched.value);
       return fetched;
@@ -96,6 +100,7 @@ export async function readRelease(
 async function fromPortal(
   context: BoundContext,
   version: string,
+  keep: "in_use" | "aside",
 ): Promise<Result<Release, NoRelease>> {
   const path = `/releases/${encodeURIComponent(version)}/manifest`;
   const outcome = await exchange(context, { channel: "manifests", method: "GET", path });
@@ -130,8 +135,10 @@ async function fromPortal(
     });
   }
   await context.channels.succeeded("manifests");
-  const kept = await writeDocument(context.ports.disk, RELEASE_FILE, outcome.bytes);
-  if (!kept.ok) context.ports.log.write("warn", "release_not_kept", kept.error.message);
+  if (keep === "in_use") {
+    const kept = await writeDocument(context.ports.disk, RELEASE_FILE, outcome.bytes);
+    if (!kept.ok) context.ports.log.write("warn", "release_not_kept", kept.error.message);
+  }
   context.ports.log.write(
     "info",
     "manifest_verified",

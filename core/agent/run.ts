@@ -5,6 +5,7 @@ import { watchDisk } from "../state/disk_watch.ts";
 import { type Identity, newKeys, saveIdentity } from "../state/identity.ts";
 import { IDENTITY_FILE } from "../state/paths.ts";
 import { openStore } from "../state/store.ts";
+import { GATE_MS } from "../operations/upgrade/return_units.ts";
 import { TRIAL_MS } from "../update/rollback_units.ts";
 import { openChannels } from "./channels.ts";
 import type { BoundContext, Context } from "./context.ts";
@@ -31,6 +32,8 @@ export interface Setup {
   readonly cycleMs?: number;
   /** How long a new version has to sync, milliseconds; 10 minutes where a lab does not say otherwise. */
   readonly trialMs?: number;
+  /** How long the image of an upgrade has, milliseconds; 20 minutes where a lab does not say otherwise. */
+  readonly gateMs?: number;
 }
 
 /**
@@ -58,7 +61,7 @@ export async function runAgent(setup: Setup): Promise<RunEnd> {
 }
 
 function openContext(
-  { ports, program, config, stop, cycleMs = CYCLE_MS, trialMs = TRIAL_MS }: Setup,
+  { ports, program, config, stop, cycleMs = CYCLE_MS, trialMs = TRIAL_MS, gateMs = GATE_MS }: Setup,
   { state, saved }: Beginning,
   diskTrouble: () => DiskError | null,
 ): Context {
@@ -75,6 +78,7 @@ function openContext(
     stop,
     cycleMs,
     trialMs,
+    gateMs,
     diskTrouble,
   };
 }

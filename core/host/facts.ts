@@ -33,16 +33,18 @@ export async function readHostFacts(
   return {
     bootId: facts.bootId ?? "",
     uptimeSeconds: facts.uptimeSeconds ?? 0,
-    os: parseOsRelease(await osRelease(disk)).prettyName,
+    os: (await readOsRelease(disk)).prettyName,
     kernel: facts.kernel ?? "",
     memoryAvailableBytes: facts.memoryAvailableBytes ?? 0,
     diskFreeBytes: free.ok ? free.value : 0,
   };
 }
 
-/** The file in /etc wins over the one that the distribution ships (os-release(5)). */
-async function osRelease(disk: Disk): Promise<string> {
-  return await text(disk, "/etc/os-release") || await text(disk, "/usr/lib/os-release");
+/** What the system says it is. The file in /etc wins over the one that the distribution ships (os-release(5)). */
+export async function readOsRelease(disk: Disk): Promise<ReturnType<typeof parseOsRelease>> {
+  return parseOsRelease(
+    await text(disk, "/etc/os-release") || await text(disk, "/usr/lib/os-release"),
+  );
 }
 
 async function text(disk: Disk, path: string): Promise<string> {

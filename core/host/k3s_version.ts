@@ -24,3 +24,23 @@ export function newestK3s(versions: readonly string[]): string | null {
     null,
   );
 }
+
+/**
+ * What is against a node's change from one version of k3s to another: Kubernetes goes up by one minor
+ * version at a time, and never down. Null where nothing is; a part of a sentence, for people.
+ */
+export function k3sStepFault(from: string, to: string): string | null {
+  const [left, right] = [numbersOf(from), numbersOf(to)];
+  if (left === null || right === null) {
+    return `k3s ${left === null ? from : to} is no version that can be compared`;
+  }
+  if (isOlderK3s(to, from)) {
+    return `k3s ${to} is older than ${from}, and a database is never taken back by a version`;
+  }
+  const [[major = 0, minor = 0], [newMajor = 0, newMinor = 0]] = [left, right];
+  if (newMajor !== major || newMinor > minor + 1) {
+    return `k3s goes up by one minor version at a time, and ${from} to ${to} is more: ` +
+      "upgrade to a release in between first";
+  }
+  return null;
+}

@@ -3,6 +3,7 @@ import type { JsonObject } from "../json.ts";
 import type { DiskError } from "../ports/disk.ts";
 import type { Ports } from "../ports/mod.ts";
 import type { OperationEvent } from "../protocol/operation.ts";
+import type { Release } from "../protocol/release.ts";
 import type { Sealed } from "../protocol/sealed.ts";
 import type { Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
@@ -32,6 +33,13 @@ export type Probe =
   | { readonly kind: "completed"; readonly handed?: JsonObject; readonly evidence: string }
   /** Neither: the operation fails, and the step is never run again by itself. */
   | { readonly kind: "unclear"; readonly message: string };
+
+/** Why there is no verified manifest. `manifest_unavailable`: it may come later. */
+export interface ReleaseError {
+  readonly code: string;
+  /** For people; names the release. */
+  readonly message: string;
+}
 
 /** A step that can be repeated safely. */
 export interface Step<P> {
@@ -87,6 +95,8 @@ export interface StepTools<P> {
   rememberCluster(kubeSystemUid: string): Promise<Result<void, DiskError>>;
   /** The agent's own keys. */
   readonly rotation: Rotation;
+  /** The verified manifest of a release, fetched where it is not at hand. */
+  release(version: string): Promise<Result<Release, ReleaseError>>;
   /** Aborts at the step's time limit, and when the program has to end. */
   readonly signal: AbortSignal;
   /** Opens a box that was found to open when the operation arrived. Throws where it does not. */

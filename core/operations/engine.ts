@@ -1,6 +1,7 @@
 import type { JsonObject } from "../json.ts";
 import type { Ports } from "../ports/mod.ts";
 import type { DiskError } from "../ports/disk.ts";
+import type { Release } from "../protocol/release.ts";
 import { openSealed, type SealingKey } from "../protocol/sealing.ts";
 import type { Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
@@ -9,6 +10,7 @@ import type {
   AnyDefinition,
   DestructiveStep,
   Probe,
+  ReleaseError,
   Step,
   StepEnd,
   StepTools,
@@ -28,6 +30,8 @@ export interface EngineContext {
   readonly rotation: Rotation;
   /** Whether this node's agent leads the cluster now. */
   leads(): boolean;
+  /** The verified manifest of a release. */
+  release(version: string): Promise<Result<Release, ReleaseError>>;
   /** Stores the UID that names this node's cluster. */
   rememberCluster(kubeSystemUid: string): Promise<Result<void, DiskError>>;
   /** Aborts when the program has to end: the step stays recorded, and the next start resumes it. */
@@ -221,6 +225,7 @@ function startStep(context: EngineContext, { log, redactor, secrets, params, ste
     leads: context.leads,
     rememberCluster: context.rememberCluster,
     rotation: context.rotation,
+    release: context.release,
     signal: controller.signal,
     open(sealed) {
       const opened = openSealed(sealed.sealed, context.sealingKeys());

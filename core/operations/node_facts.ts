@@ -1,4 +1,5 @@
 import type { DesiredState } from "../protocol/desired_state.ts";
+import type { Arch } from "../protocol/enroll.ts";
 import type { ClusterSecrets } from "../protocol/secrets.ts";
 import type { Binding } from "../state/identity.ts";
 
@@ -14,4 +15,11 @@ export interface NodeFacts {
   readonly apiUrl: string;
   /** kube-system's UID since the first start; null before. */
   readonly kubeSystemUid: string | null;
+  readonly arch: Arch;
+  /** Releases that this node may run by what it was told, likeliest first. */
+  readonly releases: readonly string[];
+  /** Why a restart of k3s is pending; null where none is. */
+  readonly pendingRestart: string | null;
+  /** How long the image of an upgrade has to pass its health gate, milliseconds. */
+  readonly gateMs: number;
 }

@@ -2,6 +2,7 @@ import { accessIssue } from "./access_issue.ts";
 import { accessRevoke } from "./access_revoke.ts";
 import { agentRotateKey } from "./agent_rotate_key.ts";
 import { clusterRestore } from "./cluster_restore.ts";
+import { clusterUpgrade } from "./cluster_upgrade.ts";
 import { diagCollect } from "./diag_collect.ts";
 import { nodeDrain } from "./node_drain.ts";
 import { nodeForget } from "./node_forget.ts";
@@ -15,6 +16,7 @@ const OPERATIONS: readonly AnyDefinition[] = [
   accessRevoke,
   agentRotateKey,
   clusterRestore,
+  clusterUpgrade,
   diagCollect,
   nodeDrain,
   nodeForget,

@@ -25,6 +25,8 @@ export interface Systemd {
   enable(unit: string): Promise<Result<void, ProgramError>>;
   /** A unit that does not exist counts as disabled. */
   disable(unit: string): Promise<Result<void, ProgramError>>;
+  /** Begins an orderly restart of the machine and returns. */
+  reboot(): Promise<Result<void, ProgramError>>;
   daemonReload(): Promise<Result<void, ProgramError>>;
   /** The last lines of the unit's log, oldest first, each with its time. */
   journal(unit: string, lines: number): Promise<Result<readonly string[], ProgramError>>;

@@ -33,6 +33,11 @@ export const NEW_PROGRAM_FILE = `${PROGRAM_FILE}.new`;
 /** What a rollback has to know, and what it did; there from the arming of its timer until an end. */
 export const UPDATE_FILE = `${STATE_DIRECTORY}/update.json`;
 
+/** What an upgrade of the node's image has to know across its reboots; there from its reboot to its end. */
+export const UPGRADE_FILE = `${STATE_DIRECTORY}/upgrade.json`;
+/** While it is there the return timer, when it fires, restarts the node. It takes it away, so it does so once. */
+export const RETURN_MARK_FILE = `${STATE_DIRECTORY}/return-armed`;
+
 /** The agent's own unit. */
 export const AGENT_UNIT = "pbx-agent.service";
 /** Its file, written by cloud-init. */
@@ -41,6 +46,10 @@ export const AGENT_UNIT_FILE = `/etc/systemd/system/${AGENT_UNIT}`;
 export const ROLLBACK_TIMER = "pbx-agent-rollback.timer";
 export const ROLLBACK_SERVICE = "pbx-agent-rollback.service";
 export const ROLLBACK_UNITS = [ROLLBACK_TIMER, ROLLBACK_SERVICE] as const;
+/** The units that return to the image before when an upgrade does not pass its health gate. */
+export const RETURN_TIMER = "pbx-agent-return.timer";
+export const RETURN_SERVICE = "pbx-agent-return.service";
+export const RETURN_UNITS = [RETURN_TIMER, RETURN_SERVICE] as const;
 /** Where units of the administrator live (systemd.unit(5)). */
 export const SYSTEMD_DIRECTORY = "/etc/systemd/system";
 

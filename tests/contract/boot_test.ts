@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { createFakeBoot } from "../../adapters/fake/boot.ts";
 import { createFakeDisk } from "../../adapters/fake/disk.ts";
+import { createNodeClock } from "../../adapters/node/clock.ts";
 import { createNodeBoot } from "../../adapters/node/boot.ts";
 import type { BootedImage } from "../../core/ports/boot.ts";
 import { bootContract, IMAGE_BYTES, SHA256_OF_IMAGE } from "./boot_contract.ts";
 
+const clock = createNodeClock();
 const GUID = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
 const STUB = `/sys/firmware/efi/efivars/StubImageIdentifier-${GUID}`;
 const LOADER = `/sys/firmware/efi/efivars/LoaderEntrySelected-${GUID}`;
@@ -22,7 +24,7 @@ bootContract("fake", (image) => Promise.resolve(createFakeBoot(image)));
 bootContract("node", async ({ entry, sha256 }) => {
   const variable: Files = entry === null ? {} : { [LOADER]: efi(entry) };
   const image: Files = sha256 === null ? {} : { [FILE]: IMAGE_BYTES };
-  return createNodeBoot({ disk: await diskWith({ ...variable, ...image }) });
+  return createNodeBoot({ disk: await diskWith({ ...variable, ...image }), clock });
 });
 
 async function diskWith(files: Files) {
@@ -44,7 +46,7 @@ function efi(text: string, end = "\0"): Uint8Array {
 function cases(name: string, table: readonly (readonly [string, Files, BootedImage])[]): void {
   for (const [what, files, expected] of table) {
     Deno.test(`createNodeBoot: ${name}: ${what}`, async () => {
-      const boot = createNodeBoot({ disk: await diskWith(files) });
+      const boot = createNodeBoot({ disk: await diskWith(files), clock });
       assert.deepEqual(await boot.booted(), expected);
     });
   }
@@ -130,7 +132,7 @@ Deno.test("createNodeBoot: what the disk does not give is unknown", async () => 
   const disk = await diskWith(BOOTED);
   const denied = { code: "denied", path: "", message: "" } as const;
   const no = () => Promise.resolve({ ok: false, error: denied } as const);
-  assert.deepEqual(await createNodeBoot({ disk: { ...disk, read: no } }).booted(), UNKNOWN);
-  assert.deepEqual(await createNodeBoot({ disk: { ...disk, list: no } }).booted(), UNSURE);
-  assert.deepEqual(await createNodeBoot({ disk: { ...disk, sha256: no } }).booted(), UNSURE);
+  assert.deepEqual(await createNodeBoot({ disk: { ...disk, read: no }, clock }).booted(), UNKNOWN);
+  assert.deepEqual(await createNodeBoot({ disk: { ...disk, list: no }, clock }).booted(), UNSURE);
+  assert.deepEqual(await createNodeBoot({ disk: { ...disk, sha256: no }, clock }).booted(), UNSURE);
 });

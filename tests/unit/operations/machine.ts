@@ -194,6 +194,7 @@ export async function openAgent(
     stop,
     cycleMs: 30_000,
     trialMs: 600_000,
+    gateMs: 1_200_000,
     diskTrouble: () => null,
     binding,
     identity: holdIdentity(ports.disk, { ...keys, binding }),

@@ -1,0 +1,112 @@
+import type { Boot, BootError } from "../../core/ports/boot.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Disk } from "../../core/ports/disk.ts";
+import { fail, ok, type Result } from "../../core/result.ts";
+import { parseBootPaths, parseEntries } from "./bootctl_output.ts";
+import { readLoaderVariable } from "./efi_variable.ts";
+import { programFailed, type ProgramRun, runProgram } from "./program.ts";
+import { createRoot } from "./root.ts";
+
+/** Limit of each bootctl call, milliseconds: a firmware may take its time for a variable. */
+const TIMEOUT_MS = 60_000;
+/** Every entry with its command line. */
+const MAX_BYTES = 1_048_576;
+
+/** What may be set: ids of the agent's own images, and of images that were there before it. */
+const SETTABLE = /^[a-z0-9][a-z0-9.-]{0,199}$/;
+
+/** What the loader is asked through. `disk` must read the kernel's files. */
+export interface NodeBootLoaderOptions {
+  readonly disk: Disk;
+  readonly clock: Clock;
+  readonly root?: string;
+}
+
+/** systemd-boot, through `<root>/usr/bin/bootctl` and the EFI variables. Throws a RangeError for an id that must not be set. */
+export function createNodeBootLoader(
+  { disk, clock, root }: NodeBootLoaderOptions,
+): Omit<Boot, "booted"> {
+  const path = createRoot(root)("/usr/bin/bootctl");
+
+  /** What it prints. `lenient`: a part that it could not tell makes it end with 1, the rest is told all the same. */
+  async function bootctl(
+    args: readonly string[],
+    lenient = false,
+  ): Promise<Result<string, BootError>> {
+    const run: ProgramRun = { path, args, timeoutMs: TIMEOUT_MS, maxOutputBytes: MAX_BYTES, clock };
+    const exit = await runProgram(run);
+    if (!exit.ok) {
+      const { code, message } = exit.error;
+      return fail({ code: code === "missing" ? "missing" : "failed", message });
+    }
+    if (exit.value.code === 0 || (lenient && exit.value.code === 1)) return ok(exit.value.stdout);
+    return fail({ code: "failed", message: programFailed(run, exit.value).message });
+  }
+
+  async function variable(name: string): Promise<Result<string | null, BootError>> {
+    const read = await readLoaderVariable(disk, name);
+    if (read.kind === "unreadable") {
+      return fail({ code: "failed", message: `the EFI variable ${name} cannot be read` });
+    }
+    return ok(read.kind === "text" ? read.text : null);
+  }
+
+  async function set(
+    verb: "set-oneshot" | "set-default",
+    name: string,
+    id: string | null,
+  ): Promise<Result<void, BootError>> {
+    if (id !== null && !SETTABLE.test(id)) {
+      throw new RangeError(`"${id}" is no id of a boot entry that may be set`);
+    }
+    const done = await bootctl([verb, id ?? ""]);
+    if (!done.ok) return done;
+    const now = await variable(name);
+    if (!now.ok) return now;
+    if (now.value === id) return ok(undefined);
+    const message = `bootctl ${verb} ${id ?? "''"} said that it was done, and the EFI variable ` +
+      `${name} holds ${now.value ?? "nothing"}`;
+    return fail({ code: "not_set", message });
+  }
+
+  return {
+    async look() {
+      const esp = await bootctl(["--print-esp-path"]);
+      if (!esp.ok) return esp;
+      const mounted = esp.value.trim();
+      if (!mounted.startsWith("/")) {
+        return fail({ code: "failed", message: `bootctl knows no ESP: it prints "${mounted}"` });
+      }
+      const list = await bootctl(["list", "--json=short", "--no-pager"]);
+      if (!list.ok) return list;
+      const entries = parseEntries(list.value);
+      if (entries === null) {
+        return fail({ code: "failed", message: "what bootctl list prints is no list of entries" });
+      }
+      const status = await bootctl(["status", "--no-pager"], true);
+      if (!status.ok) return status;
+      const free = await disk.freeBytes(mounted);
+      if (!free.ok) return fail({ code: "failed", message: free.error.message });
+      const [loader, loaderFile, oneShot, pinned] = await Promise.all([
+        variable("LoaderInfo"),
+        variable("LoaderImageIdentifier"),
+        variable("LoaderEntryOneShot"),
+        variable("LoaderEntryDefault"),
+      ]);
+      for (const one of [loader, loaderFile, oneShot, pinned]) if (!one.ok) return one;
+      const text = (one: Result<string | null, BootError>) => one.ok ? one.value : null;
+      return ok({
+        esp: mounted,
+        freeBytes: free.value,
+        loader: text(loader),
+        loaderFile: text(loaderFile)?.replaceAll("\\", "/") ?? null,
+        entries,
+        oneShot: text(oneShot),
+        default: text(pinned),
+        ...parseBootPaths(status.value),
+      });
+    },
+    setOneShot: (id) => set("set-oneshot", "LoaderEntryOneShot", id),
+    setDefault: (id) => set("set-default", "LoaderEntryDefault", id),
+  };
+}

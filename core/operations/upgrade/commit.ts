@@ -1,0 +1,54 @@
+import { droppedEntries, imageFolder } from "../../host/slots.ts";
+import type { StepEnd, StepTools } from "../definition.ts";
+import { dropParts } from "./fetch_image.ts";
+import { planOf } from "./handed.ts";
+import type { UpgradeParams } from "./params.ts";
+import { removeUpgrade } from "./record.ts";
+import { disarmReturn } from "./return_timer.ts";
+import { takeBack } from "./take_back.ts";
+
+/**
+ * Makes the proven image the default, for that it runs and no other. The return stands until then; the
+ * entries kept are this one and the one that it came from.
+ */
+export async function commit(tools: StepTools<UpgradeParams>): Promise<StepEnd> {
+  const { ports, say } = tools;
+  const { boot, disk } = ports;
+  const { from_entry, boot_entry } = planOf(tools.handed);
+  const { entry } = await boot.booted();
+  if (entry !== boot_entry) {
+    const why =
+      `${boot_entry} passed its health gate, and the node was restarted before it became the ` +
+      `default: ${entry ?? "an image that is not known"} booted`;
+    if (entry === from_entry) return await takeBack(tools, "fell_back", why);
+    return { kind: "failed", code: "not_returned", message: why };
+  }
+  const pinned = await boot.setDefault(boot_entry);
+  if (!pinned.ok) {
+    const message =
+      `${boot_entry} is healthy and cannot be made the default, so that the next boot ` +
+      `goes back to ${from_entry}: ${pinned.error.message}`;
+    return { kind: "failed", code: "not_set", message };
+  }
+  const disarmed = await disarmReturn(ports);
+  if (!disarmed.ok) {
+    const message =
+      `${boot_entry} is the default, and the return cannot be disarmed: it may restart ` +
+      `the node once: ${disarmed.error}`;
+    return { kind: "failed", code: "not_disarmed", message };
+  }
+  const view = await boot.look();
+  if (!view.ok) return { kind: "failed", message: view.error.message };
+  const dropped: string[] = [];
+  for (const { id, path } of droppedEntries(view.value, [boot_entry, from_entry])) {
+    const removed = await disk.remove(path);
+    if (removed.ok) dropped.push(id);
+    else await say(removed.error.message);
+  }
+  await dropParts(tools, view.value);
+  await disk.syncDirectory(imageFolder(view.value.esp));
+  const forgotten = await removeUpgrade(disk);
+  if (!forgotten.ok) await say(forgotten.error.message);
+  const gone = dropped.length === 0 ? "" : `; dropped: ${dropped.join(", ")}`;
+  return { kind: "done", evidence: `${boot_entry} is the default, ${from_entry} is kept${gone}` };
+}

@@ -1,0 +1,75 @@
+import { imageFolder, isPart, partPath } from "../../host/slots.ts";
+import type { ArtifactError } from "../../ports/artifact.ts";
+import type { BootView } from "../../ports/boot.ts";
+import type { Result } from "../../result.ts";
+import type { StepEnd, StepTools } from "../definition.ts";
+import { type Plan, planOf } from "./handed.ts";
+import type { UpgradeParams } from "./params.ts";
+
+type Tools = StepTools<UpgradeParams>;
+
+/** A FAT file system keeps no mode: it has what its mount says, and takes no narrower one. */
+const IMAGE_MODE = 0o777;
+
+/** How long to wait before a download that was cut is begun again, milliseconds. */
+const AGAIN_MS = 10_000;
+
+/** Streams the image to the ESP, to a name that no boot loader takes, hashed on the way. */
+export async function fetchImage(tools: Tools): Promise<StepEnd> {
+  const { ports } = tools;
+  const plan = planOf(tools.handed);
+  const { image, boot_entry } = plan;
+  const view = await ports.boot.look();
+  if (!view.ok) return { kind: "failed", message: view.error.message };
+  const { esp } = view.value;
+  for (const path of [partPath(esp, boot_entry), `${imageFolder(esp)}/${boot_entry}`]) {
+    const hash = await ports.disk.sha256(path);
+    if (hash.ok && hash.value === image.sha256) {
+      return { kind: "done", evidence: `${path} has the SHA-256 of the manifest already` };
+    }
+  }
+  await dropParts(tools, view.value);
+  const path = partPath(esp, boot_entry);
+  const fetched = await fetchTo(tools, plan, path);
+  if (!fetched.ok) {
+    const { code, message } = fetched.error;
+    return { kind: "failed", code: code === "disk_full" ? "esp_full" : code, message };
+  }
+  return {
+    kind: "done",
+    evidence: `${path}: ${image.size} bytes, SHA-256 ${image.sha256}, as the manifest says`,
+  };
+}
+
+/** What earlier upgrades left half fetched. */
+export async function dropParts({ ports }: Tools, { esp }: BootView): Promise<void> {
+  const folder = imageFolder(esp);
+  const names = await ports.disk.list(folder);
+  for (const name of names.ok ? names.value ?? [] : []) {
+    if (isPart(name)) await ports.disk.remove(`${folder}/${name}`);
+  }
+}
+
+/** Fetches until it is there, or is known never to come; trouble on the way is waited out. */
+async function fetchTo(
+  { ports, signal, say, progress }: Tools,
+  { image }: Plan,
+  path: string,
+): Promise<Result<void, ArtifactError>> {
+  const { artifacts, clock } = ports;
+  for (;;) {
+    let told: Promise<void> = Promise.resolve();
+    const fetched = await artifacts.fetch(image, path, {
+      mode: IMAGE_MODE,
+      signal,
+      onProgress(done, total) {
+        told = told.then(() => progress({ done, total, unit: "bytes" }));
+      },
+    });
+    await told;
+    if (fetched.ok || fetched.error.code !== "cut" || signal.aborted) return fetched;
+    await say(`${fetched.error.message}; trying again`);
+    await clock.sleep(AGAIN_MS, signal);
+    if (signal.aborted) return fetched;
+  }
+}

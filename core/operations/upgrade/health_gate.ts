@@ -1,0 +1,127 @@
+import { RETURN_MARK_FILE } from "../../state/paths.ts";
+import type { StepEnd, StepTools } from "../definition.ts";
+import { decideGate, type GateDecision, type GateFacts } from "./gate.ts";
+import { planOf } from "./handed.ts";
+import { healthFindings } from "./health.ts";
+import type { UpgradeParams } from "./params.ts";
+import { upgradeOf, type UpgradeRecord, writeUpgrade } from "./record.ts";
+import { waitForTheEnd } from "./restart.ts";
+import { takeBack } from "./take_back.ts";
+
+type Tools = StepTools<UpgradeParams>;
+
+/** How often the node is looked at, milliseconds. */
+const LOOK_MS = 5_000;
+
+/**
+ * Waits until the new image is healthy. Where it is not in time, the node is restarted into the old one,
+ * and the operation ends there, with what was found here.
+ */
+export async function healthGate(tools: Tools): Promise<StepEnd> {
+  const watch = openWatch(tools);
+  let said = "";
+  for (;;) {
+    const facts = await watch.look();
+    const decision = decideGate(facts);
+    if (tools.signal.aborted) return { kind: "failed", code: "timeout", message: said };
+    switch (decision.kind) {
+      case "passed":
+        return {
+          kind: "done",
+          evidence:
+            `${facts.booted} booted, and after ${Math.round(facts.uptimeMs / 1000)} s the API, ` +
+            "the Node on the new k3s and every Deployment of kube-system are well",
+        };
+      case "back":
+        return await takeBack(tools, decision.code, decision.why);
+      case "lost":
+        return { kind: "failed", code: "not_returned", message: decision.why };
+      case "return":
+        await returnToOld(tools, decision, facts);
+        if (tools.signal.aborted) return { kind: "failed", code: "timeout", message: decision.why };
+        break;
+      case "wait":
+        if (decision.why !== said) await tools.say(`the health gate waits: ${decision.why}`);
+        said = decision.why;
+        await tools.ports.clock.sleep(LOOK_MS, tools.signal);
+    }
+  }
+}
+
+/** Looks at the node again and again, and remembers since when it is healthy. */
+function openWatch(tools: Tools) {
+  const { id, ports, node } = tools;
+  const { boot, clock, disk, machine } = ports;
+  const { from_entry, boot_entry, k3s_version } = planOf(tools.handed);
+  const startedAt = clock.monotonic();
+  let healthySince: number | null = null;
+
+  return {
+    async look(): Promise<GateFacts> {
+      const { entry } = await boot.booted();
+      const { bootId, uptimeSeconds } = await machine.facts();
+      const record = await upgradeOf(disk, id);
+      // The mark goes with the return; it cannot have gone in the old image, which never lets the timer come.
+      const mark = await disk.stat(RETURN_MARK_FILE);
+      const expected = { node: node.binding.node_name, k3sVersion: k3s_version, bootId };
+      const isNew = entry === boot_entry;
+      const findings = isNew ? await healthFindings(ports, expected) : [];
+      if (isNew && bootId !== null) await noteGate(tools, record, bootId);
+      const now = clock.monotonic();
+      if (!isNew || findings.length > 0) healthySince = null;
+      else healthySince ??= now;
+      return {
+        fromEntry: from_entry,
+        toEntry: boot_entry,
+        booted: entry,
+        bootId,
+        uptimeMs: uptimeSeconds === null ? now - startedAt : uptimeSeconds * 1000,
+        gateMs: node.gateMs,
+        record,
+        timerCame: record !== null && mark.ok && mark.value === null,
+        findings,
+        healthyForMs: healthySince === null ? 0 : now - healthySince,
+      };
+    },
+  };
+}
+
+/** The first boot of the new image is the one that the gate is about. */
+async function noteGate(
+  { ports, say }: Tools,
+  record: UpgradeRecord | null,
+  bootId: string,
+): Promise<void> {
+  if (record === null || record.gate_boot !== undefined) return;
+  const written = await writeUpgrade(ports.disk, { ...record, gate_boot: bootId });
+  if (!written.ok) await say(written.error.message);
+}
+
+/**
+ * Restarts into the old image. Why is on disk first, so that the operation can say it there; where even
+ * that cannot be written, the node returns all the same.
+ */
+async function returnToOld(
+  tools: Tools,
+  { why }: Extract<GateDecision, { kind: "return" }>,
+  { bootId, record, fromEntry }: GateFacts,
+): Promise<void> {
+  const { ports, say } = tools;
+  const { boot, clock, disk, systemd } = ports;
+  if (record !== null && record.verdict === undefined && bootId !== null) {
+    const at = new Date(clock.now()).toISOString();
+    const written = await writeUpgrade(disk, { ...record, verdict: { why, boot_id: bootId, at } });
+    if (!written.ok) await say(written.error.message);
+  }
+  await say(`back to ${fromEntry}: ${why}`);
+  const view = await boot.look();
+  const isPinned = view.ok && view.value.default === fromEntry && view.value.oneShot === null;
+  if (!isPinned) {
+    for (const set of [await boot.setDefault(fromEntry), await boot.setOneShot(null)]) {
+      if (!set.ok) await say(set.error.message);
+    }
+  }
+  const told = await systemd.reboot();
+  if (!told.ok) await say(told.error.message);
+  await waitForTheEnd(tools);
+}
