@@ -6,27 +6,33 @@ import { parentOf } from "../canonical_path.ts";
 import { diskError } from "./disk_error.ts";
 import { programFailed, type ProgramRun, runProgram } from "./program.ts";
 import { createRoot } from "./root.ts";
+import { versionByUnit } from "./version_unit.ts";
 
 /** Limit of `version`, milliseconds: a start from a cold and slow disk included. */
 const VERSION_MS = 30_000;
 
-/** The agent's programs on this machine; `root` (`--root DIR`) is put before every path. */
+/**
+ * The agent's programs on this machine. `root` (`--root DIR`) is put before every path; a lab's machine
+ * has no systemd of its own, so there they are run directly.
+ */
 export function createNodePrograms(
   options: { readonly root?: string; readonly clock: Clock },
 ): Programs {
   const at = createRoot(options.root);
   return {
     async version(path) {
+      const { clock, root } = options;
+      if (root === undefined) return await versionByUnit(path, { clock, timeoutMs: VERSION_MS });
       const run: ProgramRun = {
         path: at(path),
         args: ["version"],
         timeoutMs: VERSION_MS,
-        clock: options.clock,
+        clock,
       };
       const exit = await runProgram(run);
-      if (!exit.ok) return exit;
-      if (exit.value.code !== 0) return fail(programFailed(run, exit.value));
-      return ok(exit.value.stdout);
+      if (!exit.ok) return fail({ ...exit.error, program: path });
+      if (exit.value.code === 0) return ok(exit.value.stdout);
+      return fail({ ...programFailed(run, exit.value), program: path });
     },
     async link(from, to) {
       const temporary = `${at(to)}.link`;

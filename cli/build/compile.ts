@@ -1,6 +1,6 @@
 import { runCommand } from "./command.ts";
 import type { Architecture } from "./options.ts";
-import { PERMISSION_FLAGS } from "./permissions.ts";
+import { permissionFlags } from "./permissions.ts";
 import { type Compiler, inspectRuntime, TARGETS } from "./runtime.ts";
 
 /** V8's own settings; ARCHITECTURE.md (Measured) has what each is worth. */
@@ -13,7 +13,7 @@ const V8_FLAGS = "--v8-flags=--max-semi-space-size=1,--no-opt,--no-maglev";
 const FLAGS: readonly string[] = [
   ...["--quiet", "--no-check", "--no-config", "--no-lock", "--no-npm", "--no-code-cache"],
   V8_FLAGS,
-  ...PERMISSION_FLAGS,
+  ...permissionFlags(),
 ];
 
 /** Stands in the program as the time of its one file, which would otherwise make every build differ. */

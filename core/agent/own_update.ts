@@ -138,7 +138,10 @@ export function openOwnUpdate(): OwnUpdate {
     const said = output.ok ? readSaidVersion(output.value, version) : output;
     if (!said.ok) {
       const why = typeof said.error === "string" ? said.error : said.error.message;
-      await failed(context, version, "run", `the new program does not run: ${why}`);
+      // What could not be run has proven nothing.
+      const isTried = output.ok || output.error.program === NEW_PROGRAM_FILE;
+      const message = isTried ? "the new program does not run" : "it cannot be tried";
+      await failed(context, version, isTried ? "run" : "trouble", `${message}: ${why}`);
       return "done";
     }
     await step(context, version, "arm");

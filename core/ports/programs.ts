@@ -4,7 +4,10 @@ import type { ProgramError } from "./systemd.ts";
 
 /** The agent's own programs as files: the one that runs, the one before it, the one that is to come. */
 export interface Programs {
-  /** What `<path> version` prints to stdout; an exit other than 0 within 30 s is an error. */
+  /**
+   * What `<path> version` prints to stdout; an exit other than 0 within 30 s is an error. Its `program` is
+   * that path where the program is to blame, and another where it could not be run at all.
+   */
   version(path: string): Promise<Result<string, ProgramError>>;
   /**
    * Makes `to` another name of the file at `from`, in place of what was there, durably. Takes no room for

@@ -34,7 +34,7 @@ export async function bench(): Promise<readonly Bench[]> {
     ];
     // Compiling without the lab's runtime would download one.
     if (Deno.env.get("PBX_LAB") !== undefined) {
-      const program = await buildAgentProgram();
+      const program = await buildAgentProgram({ root: world.node.root });
       const compiled = await buildAgentProgram({ entry: MINIMAL_ENTRY });
       rows.push(
         await compare(world, "compiled", agent([program, ...agentArgs]), {

@@ -28,8 +28,10 @@ function programsContract(name: string, open: () => Promise<ProgramsWorld>): voi
     });
     const bad = await programs.version("/bin/bad");
     assert.equal(!bad.ok && bad.error.code, "failed");
+    assert.equal(!bad.ok && bad.error.program, "/bin/bad");
     const none = await programs.version("/bin/none");
     assert.equal(!none.ok && none.error.code, "missing");
+    assert.equal(!none.ok && none.error.program, "/bin/none");
     await close();
   });
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { importMapReplacing } from "../../cli/build/import_map.ts";
+import { permissionFlags } from "../../cli/build/permissions.ts";
 import { cacheDirectory } from "./cache_directory.ts";
 import { mustRun } from "./command.ts";
 
@@ -10,18 +11,14 @@ const REPOSITORY = fileURLToPath(new URL("../..", import.meta.url));
 const LAB_DENO = "2.6.8";
 const BUILD_TIMEOUT_MS = 5 * 60_000;
 
-/**
- * Deno opens /proc and /sys, and with them the boot ID, to a program that may do everything and to no
- * other: one permission less, and a report has no boot ID.
- */
-const PERMISSIONS = ["--no-prompt", "--allow-all"];
-
 /** What a lab's program is made of. */
 export interface AgentProgramOptions {
   /** The module that it starts, below the repository; the lab's agent where absent. */
   readonly entry?: string;
   /** The version that it says and reports; that of the sources where absent. */
   readonly version?: string;
+  /** The folder of a lab's machine, for a program that is started with `--root`. */
+  readonly root?: string;
 }
 
 /**
@@ -29,7 +26,7 @@ export interface AgentProgramOptions {
  * bundle's hash names the file in the lab's cache.
  */
 export async function buildAgentProgram(
-  { entry = "cli/lab.ts", version }: AgentProgramOptions = {},
+  { entry = "cli/lab.ts", version, root }: AgentProgramOptions = {},
 ): Promise<string> {
   const cache = await cacheDirectory();
   const work = await Deno.makeTempDir({ dir: cache, prefix: "compile-" });
@@ -38,14 +35,16 @@ export async function buildAgentProgram(
     const importMap = version === undefined ? undefined : await importMapSaying(version, work);
     await bundleProgram(entry, bundle, importMap);
     const compiler = await findCompiler();
+    // Those that ship: what they lack shows in every suite.
+    const permissions = permissionFlags(root);
     const hash = createHash("sha256")
       .update(await Deno.readFile(bundle))
-      .update(JSON.stringify([compiler.command, PERMISSIONS]))
+      .update(JSON.stringify([compiler.command, permissions]))
       .digest("hex");
     const program = join(cache, `pbx-agent-${hash.slice(0, 16)}`);
     if (await Deno.stat(program).then(() => true, () => false)) return program;
     const made = join(work, "pbx-agent");
-    await compile(compiler, bundle, made);
+    await compile(compiler, permissions, bundle, made);
     await Deno.rename(made, program);
     await removeOldPrograms(cache);
     return program;
@@ -112,11 +111,16 @@ async function findCompiler(): Promise<Compiler> {
   return { command: [Deno.execPath()], runtime: undefined };
 }
 
-async function compile(compiler: Compiler, bundle: string, output: string): Promise<void> {
+async function compile(
+  compiler: Compiler,
+  permissions: readonly string[],
+  bundle: string,
+  output: string,
+): Promise<void> {
   const [program, ...before] = compiler.command;
   const flags = ["compile", "--quiet", "--no-check", "--no-config", "--no-lock", "--no-npm"];
   try {
-    await mustRun(program, [...before, ...flags, ...PERMISSIONS, "--output", output, bundle], {
+    await mustRun(program, [...before, ...flags, ...permissions, "--output", output, bundle], {
       timeoutMs: BUILD_TIMEOUT_MS,
       ...(compiler.runtime === undefined ? {} : { env: { DENORT_BIN: compiler.runtime } }),
     });
