@@ -23,8 +23,11 @@ export interface RecordedConsole extends VmConsole {
 // deno-lint-ignore no-control-regex -- that is what they are made of
 const ESCAPES = /\x1b(?:\[[0-9;=?]*[A-Za-z]|[()][A-Z0-9])|[\x00-\x08\x0b-\x1f]/g;
 
-/** Opens `file` anew. */
-export function createConsole(file: string): RecordedConsole {
+/** Opens `file` anew; `onLine` hears every line as it comes. */
+export function createConsole(
+  file: string,
+  onLine: (line: string) => void = () => {},
+): RecordedConsole {
   const begin = performance.now();
   const log = Deno.openSync(file, { write: true, create: true, truncate: true });
   const encoder = new TextEncoder();
@@ -37,6 +40,7 @@ export function createConsole(file: string): RecordedConsole {
     lines.push(line);
     const seconds = ((performance.now() - begin) / 1000).toFixed(2).padStart(8);
     log.writeSync(encoder.encode(`[${seconds}] ${line}\n`));
+    onLine(line);
     for (const watcher of watchers) watcher();
   }
 

@@ -5,13 +5,16 @@ import type { VmParts } from "./parts.ts";
 /** Programs of the image, each with the libraries that it needs; where they stand in the packages. */
 const PROGRAMS: readonly string[] = [
   "bin/busybox",
+  "bin/cat",
   "bin/journalctl",
+  "bin/rm",
   "bin/systemctl",
   "lib/systemd/systemd",
   "lib/systemd/systemd-journald",
   "lib/systemd/systemd-shutdown",
   "lib/systemd/systemd-socket-proxyd",
   "usr/bin/bootctl",
+  "usr/bin/systemd-cgls",
 ];
 
 /** What the agent's program, which is on the state partition, is linked with. */
@@ -81,14 +84,11 @@ const MODULES = [
 
 /** Commands of busybox that the image has by name. */
 const COMMANDS = [
-  ..."awk base64 cat chmod cp cut date df dd dirname echo env find grep head hexdump id insmod ip kill",
-].join("").split(" ").concat(
-  "ln ls mkdir mount mv poweroff ps reboot rm sed sh sha256sum sleep sort stat stty sync tail"
-    .split(
-      " ",
-    ),
-  "tee test touch tr true umount uname wc wget xargs watchdog".split(" "),
-);
+  ...["awk", "base64", "chmod", "cp", "cut", "date", "dd", "df", "echo", "env", "false", "find"],
+  ...["grep", "head", "hexdump", "insmod", "install", "ip", "kill", "ln", "ls", "mkdir", "mount"],
+  ...["mv", "pgrep", "ps", "sed", "sh", "sha256sum", "sleep", "sort", "stat", "stty", "sync"],
+  ...["tail", "touch", "true", "truncate", "umount", "uname", "wc", "wget"],
+];
 
 /** Where {@link makeImageRoot} puts the modules, with the order in which they are loaded. */
 export const MODULE_FOLDER = "/usr/lib/modules";

@@ -39,7 +39,7 @@ export async function startQemu(options: QemuOptions): Promise<RunningQemu> {
   const child = new Deno.Command("setpriv", {
     args: [
       // A machine must not outlive a test run that is killed.
-      ...["--pdeathsig", "KILL", "nice", "qemu-system-x86_64"],
+      ...["--pdeathsig", "KILL", "qemu-system-x86_64"],
       ...["-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max"],
       ...["-smp", "2", "-m", MEMORY, "-display", "none", "-monitor", "none", "-no-reboot"],
       ...["-drive", `if=pflash,format=raw,unit=0,readonly=on,file=${parts.firmware.code}`],

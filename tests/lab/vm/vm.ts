@@ -3,6 +3,11 @@ import { waitUntil } from "../wait_until.ts";
 import { createConsole, type VmConsole } from "./console.ts";
 import { type QemuEnd, type QemuOptions, type RunningQemu, startQemu } from "./qemu.ts";
 
+/** What a machine is made of, and who hears its console. */
+export interface VmOptions extends QemuOptions {
+  readonly onLine?: (line: string) => void;
+}
+
 /** A virtual machine with UEFI firmware; every reboot is a new run of QEMU on the same disk. */
 export interface Vm {
   readonly console: VmConsole;
@@ -23,8 +28,8 @@ export interface Vm {
 const COMMAND_TIMEOUT_MS = 60_000;
 
 /** Prepares a machine that is off. */
-export function createVm(options: QemuOptions): Vm {
-  const log = createConsole(join(options.folder, "serial.log"));
+export function createVm(options: VmOptions): Vm {
+  const log = createConsole(join(options.folder, "serial.log"), options.onLine);
   const ends: QemuEnd[] = [];
   let boots = 0;
   let wanted = false;
