@@ -43,6 +43,7 @@ const USAGE = `usage: pbx-agent COMMAND [--root DIR]
   plan [--json]      what the next cycle would change in the cluster, and why; writes nothing
   version            the version, and the IDs of the built-in release keys
   uninstall [--yes]  say what would be removed; with --yes remove it. k3s and its data stay
+  simulate           a fleet of agents in memory against a portal, to test that; --help
   help               this text
 
   --root DIR         for labs and tests: every path and host program is looked for below DIR

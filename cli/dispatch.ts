@@ -12,6 +12,7 @@ import { print } from "./print.ts";
 
 /** Reads the arguments and runs the command; gives the exit code. */
 export async function dispatch(args: readonly string[], entry: Entry): Promise<ExitCode> {
+  if (args[0] === "simulate") return await simulateFleet(args.slice(1), entry);
   const parsed = parseArguments(args, entry.lab);
   if (!parsed.ok) {
     print("stderr", `pbx-agent: ${parsed.error}\n\n${usage(entry.lab)}`);
@@ -40,6 +41,21 @@ export async function dispatch(args: readonly string[], entry: Entry): Promise<E
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     print("stderr", `pbx-agent: ${parsed.value.command} failed: ${why}\n`);
+    return EXIT.FAILED;
+  }
+}
+
+/** Loaded only when it is asked for: the service starts without a line of it. */
+async function simulateFleet(args: readonly string[], entry: Entry): Promise<ExitCode> {
+  const { simulate } = await import("./commands/simulate.ts");
+  try {
+    // The lab's program trusts keys that anybody can read, and writes no files either.
+    return await simulate(args, { releaseKeys: entry.releaseKeys, lab: false });
+  } catch (error) {
+    print(
+      "stderr",
+      `pbx-agent: simulate failed: ${error instanceof Error ? error.message : error}\n`,
+    );
     return EXIT.FAILED;
   }
 }

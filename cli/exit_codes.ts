@@ -6,6 +6,8 @@ export const EXIT = {
   FAILED: 1,
   /** Unknown command or flag; stderr has the usage. */
   USAGE: 2,
+  /** A limit that `simulate` was to hold the portal to did not hold. */
+  LIMITS: 3,
   /** Another pbx-agent runs on this state directory (EX_TEMPFAIL of sysexits). */
   LOCKED: 75,
   /** The configuration, or a file that a newer version wrote, does not let it start (EX_CONFIG). */

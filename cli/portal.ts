@@ -6,6 +6,7 @@ import { parseArgs } from "node:util";
 import { createNodeClock } from "../adapters/node/clock.ts";
 import { createNodeLog } from "../adapters/node/log.ts";
 import { createNodeRandom } from "../adapters/node/random.ts";
+import type { Log } from "../core/ports/log.ts";
 import { parseReleaseKeys } from "../adapters/portal/release_keys.ts";
 import { startPortal } from "../adapters/portal/server.ts";
 import { welcome } from "../adapters/portal/welcome.ts";
@@ -18,6 +19,8 @@ A fake portal on 127.0.0.1. Prints one JSON line with its URLs, a cluster and a 
   --port N         port for agents (default: any free one)
   --admin-port N   port of the admin API (default: any free one)
   --state DIR      folder of its state (default: a temporary one, removed at the end)
+  --memory         keep no state on disk
+  --quiet          log trouble only, not every request
   --tls            HTTPS for agents, with a certificate made at the start
   --base PATH      path of the protocol's base (default: /agent/v1)
   --help           this text
@@ -29,6 +32,8 @@ interface Options {
   readonly port: number;
   readonly adminPort: number;
   readonly state: string | undefined;
+  readonly memory: boolean;
+  readonly quiet: boolean;
   readonly tls: boolean;
   readonly base: string | undefined;
 }
@@ -44,17 +49,23 @@ async function main(args: string[]): Promise<number> {
     print("stderr", `portal: ${options}\n\n${USAGE}`);
     return 2;
   }
-  const stateDir = options.state ?? await Deno.makeTempDir({ prefix: "pbx-portal-" });
+  if (options.memory || options.state !== undefined) {
+    return await runUntilTold(options, options.state ?? null);
+  }
+  const stateDir = await Deno.makeTempDir({ prefix: "pbx-portal-" });
   try {
     return await runUntilTold(options, stateDir);
   } finally {
-    if (options.state === undefined) await Deno.remove(stateDir, { recursive: true });
+    await Deno.remove(stateDir, { recursive: true });
   }
 }
 
-async function runUntilTold(options: Options, stateDir: string): Promise<number> {
+async function runUntilTold(options: Options, stateDir: string | null): Promise<number> {
   const clock = createNodeClock();
-  const log = createNodeLog({ stream: "stderr", json: true, now: () => clock.now() });
+  const whole = createNodeLog({ stream: "stderr", json: true, now: () => clock.now() });
+  const log: Log = options.quiet
+    ? { write: (level, ...rest) => level === "error" ? whole.write(level, ...rest) : undefined }
+    : whole;
   const told = signalled();
   try {
     const running = await startPortal({
@@ -93,6 +104,8 @@ function readOptions(args: string[]): Options | string {
         port: { type: "string", default: "0" },
         "admin-port": { type: "string", default: "0" },
         state: { type: "string" },
+        memory: { type: "boolean", default: false },
+        quiet: { type: "boolean", default: false },
         tls: { type: "boolean", default: false },
         base: { type: "string" },
         help: { type: "boolean", default: false },
@@ -102,6 +115,7 @@ function readOptions(args: string[]): Options | string {
     return error instanceof Error ? error.message : String(error);
   }
   if (values.help) return "help";
+  if (values.memory && values.state !== undefined) return "--memory or --state, not both";
   for (const name of ["port", "admin-port"] as const) {
     if (!/^[0-9]{1,5}$/.test(values[name]) || Number(values[name]) > 65_535) {
       return `--${name} ${values[name]}: must be a number from 0 to 65535`;
@@ -111,6 +125,8 @@ function readOptions(args: string[]): Options | string {
     port: Number(values.port),
     adminPort: Number(values["admin-port"]),
     state: values.state,
+    memory: values.memory,
+    quiet: values.quiet,
     tls: values.tls,
     base: values.base,
   };

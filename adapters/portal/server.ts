@@ -12,7 +12,7 @@ import { refuse, type Reply, type WireRequest } from "./http/message.ts";
 import { createMemory } from "./memory.ts";
 import type { Portal } from "./portal.ts";
 import { emptyState } from "./state.ts";
-import { createStore } from "./store.ts";
+import { createMemoryStore, createStore } from "./store.ts";
 import { makeCertificate } from "./tls.ts";
 
 /** Longest body of the protocol, in bytes (protocol §1). */
@@ -26,8 +26,8 @@ export interface PortalOptions {
   readonly port: number;
   /** For the admin API; 0 or none: any free port. */
   readonly adminPort?: number;
-  /** Folder of the state; made if it is missing, gone on with if it is there. */
-  readonly stateDir: string;
+  /** Folder of the state; made if it is missing, gone on with if it is there. Null: nothing is kept. */
+  readonly stateDir: string | null;
   /** HTTPS for agents, with a certificate made now. */
   readonly tls?: boolean;
   /** Path of the protocol's base, `/agent/v1` by default. */
@@ -62,7 +62,7 @@ export async function startPortal(options: PortalOptions): Promise<RunningPortal
   }
   const certificate = options.tls === true ? await makeCertificate(clock.now()) : undefined;
   const scheme = certificate === undefined ? "http" : "https";
-  const store = createStore(options.stateDir);
+  const store = options.stateDir === null ? createMemoryStore() : createStore(options.stateDir);
   const state = store.load() ?? emptyState(bytesToHex(random.bytes(16)));
   if (state.releases.size === 0) state.releases.set(FIRST_RELEASE, firstRelease());
 

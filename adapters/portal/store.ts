@@ -45,6 +45,17 @@ export function createStore(folder: string): Store {
   };
 }
 
+/** A store that keeps nothing: for fleets, whose portal is gone with them. */
+export function createMemoryStore(): Store {
+  const artifacts = new Map<string, Uint8Array>();
+  return {
+    load: () => null,
+    save: () => {},
+    artifact: (name) => artifacts.get(name) ?? null,
+    saveArtifact: (name, bytes) => void artifacts.set(name, bytes),
+  };
+}
+
 function replace(_key: string, value: unknown): unknown {
   return value instanceof Map ? { [MAP]: [...value] } : value;
 }

@@ -9,6 +9,8 @@ export interface FleetOptions extends Omit<Shared, "elapsed"> {
   /** Agents begin one after the other over this time, milliseconds. */
   readonly rampMs: number;
   readonly tokens: Tokens;
+  /** The time is over: agents are ended from here on. */
+  readonly over: () => void;
   /** Aborts when the run has to end early. */
   readonly stop: AbortSignal;
 }
@@ -37,6 +39,7 @@ export async function runFleet(options: FleetOptions): Promise<FleetEnd> {
     agents.map(({ index, agent }) => begin(options, index, agent, over.signal)),
   );
   await clock.sleep(durationMs, over.signal);
+  options.over();
   end();
   stop.removeEventListener("abort", end);
   await ramp;

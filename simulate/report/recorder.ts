@@ -53,7 +53,7 @@ export interface Recorder {
   late(ms: number): void;
   fault(agent: string, message: string): void;
   look(): Look;
-  /** Ends the last slice and gives what a report says of all this. */
+  /** Ends the last slice and gives what a report says of all this. What comes later is not counted. */
   finish(): Recorded;
 }
 
@@ -89,6 +89,7 @@ export function openRecorder(now: () => number, sliceMs: number): Recorder {
   let provokedRequests = 0;
   let started = 0;
   let enrolled = 0;
+  let isOver = false;
 
   /** The slice of this moment; what ended before it is closed with the states as they are still. */
   function current(): OpenSlice {
@@ -103,6 +104,7 @@ export function openRecorder(now: () => number, sliceMs: number): Recorder {
 
   return {
     request({ endpoint, due, sent, ended, outcome }) {
+      if (isOver) return;
       const inSlice = current();
       const figures = entry(endpoints, endpoint, openEndpoint);
       requests += 1;
@@ -127,6 +129,7 @@ export function openRecorder(now: () => number, sliceMs: number): Recorder {
       if (endpoint === "sync") inSlice.sync.record(response);
     },
     move(from, to) {
+      if (isOver) return;
       current();
       if (from !== null) states.set(from, (states.get(from) ?? 0) - 1);
       if (from === "waiting") started += 1;
@@ -152,7 +155,7 @@ export function openRecorder(now: () => number, sliceMs: number): Recorder {
     }),
     finish() {
       slices.push(closeSlice(current(), states));
-      slice = null;
+      isOver = true;
       return {
         started,
         enrolled,

@@ -1,0 +1,23 @@
+import { EXIT, type ExitCode } from "../exit_codes.ts";
+import { print } from "../print.ts";
+import { merge } from "../simulate/merge.ts";
+import { parseSimulateOptions, type SimulateEntry, simulateUsage } from "../simulate/options.ts";
+import { runSimulation } from "../simulate/run_simulation.ts";
+
+/** `simulate ...`, whatever program it is in. */
+export async function simulate(
+  args: readonly string[],
+  entry: SimulateEntry,
+): Promise<ExitCode> {
+  if (args[0] === "merge") return await merge(args.slice(1), entry.lab);
+  const options = parseSimulateOptions(args, entry, (name) => Deno.env.get(name));
+  if (!options.ok) {
+    print("stderr", `simulate: ${options.error}\n\n${simulateUsage(entry)}`);
+    return EXIT.USAGE;
+  }
+  if (options.value === "help") {
+    print("stdout", simulateUsage(entry));
+    return EXIT.OK;
+  }
+  return await runSimulation(options.value, entry);
+}

@@ -1,0 +1,238 @@
+import { parseArgs } from "node:util";
+import { fail, ok, type Result } from "../../core/result.ts";
+import { portalBase } from "../../core/state/portal_url.ts";
+import { PROFILE_NAMES } from "../../simulate/profile/built_in.ts";
+import { type Limit, parseSlo, SLO_HELP } from "../../simulate/report/slo.ts";
+
+/** What differs between the programs that simulate. */
+export interface SimulateEntry {
+  /** Ed25519 public keys that the simulated agents verify releases with. */
+  readonly releaseKeys: readonly Uint8Array[];
+  /** Writes files, knows the fake portal's admin API, other rhythms and other release keys. */
+  readonly lab: boolean;
+  /** Starts a fake portal where none is named; not there in a compiled program. */
+  readonly startPortal?: () => Promise<OwnPortal>;
+}
+
+/** A fake portal that was started for this run. */
+export interface OwnPortal {
+  readonly url: string;
+  readonly adminUrl: string;
+  close(): Promise<void>;
+}
+
+/** What `simulate` was asked to do. Texts of files are still to be read. */
+export interface SimulateOptions {
+  readonly portal: string | null;
+  readonly admin: string | null;
+  readonly agents: number;
+  readonly durationMs: number;
+  readonly rampMs: number;
+  readonly cycleMs: number;
+  /** Name of a built-in profile, or a file. */
+  readonly profile: string;
+  readonly seed: number;
+  /** A folder, `-` for standard output, or null for none. */
+  readonly report: string | null;
+  readonly limits: readonly Limit[];
+  readonly tokens: string | null;
+  readonly caFiles: readonly string[];
+  readonly releaseKeys: readonly Uint8Array[];
+  readonly shard: { readonly index: number; readonly of: number };
+}
+
+/** The usage text. */
+export function simulateUsage({ lab, startPortal }: SimulateEntry): string {
+  const own = startPortal !== undefined;
+  return `usage: simulate [options]
+       simulate merge REPORT... [--report ${lab ? "DIR|-" : "-"}] [--slo LIMITS] [--partial]
+
+Agents of this program's own core on machines in memory, against a real portal over real HTTP.
+Nothing on this machine is touched.
+
+  --portal URL      its domain or base URL${
+    own ? "; without one a fake portal is started" : " (required)"
+  }
+  --tokens FILE     enrollment tokens, a line of JSON each: token, cluster_id, node_name, server_id
+  --admin URL       the admin API of a fake portal, which gives the tokens and orders the work
+  --agents N        how many agents (100)
+  --duration D      how long, such as 90s, 10m or 2h (2m)
+  --ramp D          over how long they begin (a third of the run, 30s to 5m)
+  --profile NAME    ${PROFILE_NAMES.join(", ")}, or a file (calm)
+  --seed N          the same seed draws the same fleet (1)
+  --report ${lab ? "DIR   folder for the report" : "-     the report"}, JSON${
+    lab ? "; - writes it to standard output" : ", to standard output"
+  }
+  --slo LIMITS      separated by commas; if one does not hold, the exit code is 3:
+       ${SLO_HELP}
+  --ca FILE         certificates to trust beside the runtime's own, PEM; may be repeated
+  --shard I/N       only every N-th agent, from I (0 to N-1) on: one process of several
+  --shards N        the same, I from JOB_COMPLETION_INDEX, as an indexed Kubernetes Job sets it
+${lab ? LAB_USAGE : ""}  --help            this text
+
+Exit codes: 0 all limits held, 1 it could not be done, 2 usage, 3 a limit did not hold.
+`;
+}
+
+const LAB_USAGE = `  --cycle D         agents sync this often instead of every 30s
+  --release-key K   a release key of the portal's, base64 of 32 bytes, in the place of the lab's
+`;
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const MOST_AGENTS = 1_000_000;
+
+/** Reads the arguments of a run; `environment` is for JOB_COMPLETION_INDEX. */
+export function parseSimulateOptions(
+  args: readonly string[],
+  entry: SimulateEntry,
+  environment: (name: string) => string | undefined,
+): Result<SimulateOptions | "help", string> {
+  let values;
+  try {
+    ({ values } = parseArgs({
+      args: [...args],
+      options: {
+        portal: { type: "string" },
+        admin: { type: "string" },
+        agents: { type: "string", default: "100" },
+        duration: { type: "string", default: "2m" },
+        ramp: { type: "string" },
+        cycle: { type: "string" },
+        profile: { type: "string", default: "calm" },
+        seed: { type: "string", default: "1" },
+        report: { type: "string" },
+        slo: { type: "string" },
+        tokens: { type: "string" },
+        ca: { type: "string", multiple: true },
+        shard: { type: "string" },
+        shards: { type: "string" },
+        "release-key": { type: "string", multiple: true },
+        help: { type: "boolean", short: "h" },
+      },
+    }));
+  } catch (error) {
+    return fail(error instanceof Error ? error.message.split(". ")[0] ?? "" : String(error));
+  }
+  if (values.help === true) return ok("help");
+  if (!entry.lab) {
+    if (values.cycle !== undefined) return fail("--cycle is for labs");
+    if (values["release-key"] !== undefined) {
+      return fail("--release-key is for labs: this program trusts the keys that it was built with");
+    }
+    if (values.report !== undefined && values.report !== "-") {
+      return fail("--report: this program writes no files: use --report - for standard output");
+    }
+  }
+  const agents = wholeNumber(values.agents, 1, MOST_AGENTS);
+  if (agents === null) return fail(`--agents ${values.agents}: is no number from 1 to 1000000`);
+  const seed = wholeNumber(values.seed, 0, 2 ** 32 - 1);
+  if (seed === null) return fail(`--seed ${values.seed}: is no whole number below 2^32`);
+  const durationMs = duration(values.duration);
+  if (durationMs === null || durationMs === 0) return fail(noDuration("duration", values.duration));
+  const rampMs = values.ramp === undefined ? usualRamp(durationMs) : duration(values.ramp);
+  if (rampMs === null) return fail(noDuration("ramp", values.ramp));
+  if (rampMs > durationMs) return fail("--ramp is longer than --duration: not all agents begin");
+  const cycleMs = values.cycle === undefined ? 30_000 : duration(values.cycle);
+  if (cycleMs === null || cycleMs === 0) return fail(noDuration("cycle", values.cycle));
+  const shard = shardOf(values.shard, values.shards, environment);
+  if (!shard.ok) return shard;
+  if (shard.value.of > agents) return fail("there are more shards than agents");
+  const limits = values.slo === undefined ? ok([]) : parseSlo(values.slo);
+  if (!limits.ok) return fail(`--slo: ${limits.error}`);
+  const portal = portalOf(values.portal, values.tokens, values.admin, entry);
+  if (!portal.ok) return portal;
+  const releaseKeys = (values["release-key"] ?? []).map(keyOf);
+  if (releaseKeys.some((key) => key === null)) {
+    return fail("--release-key: is no base64 of the 32 bytes of an Ed25519 public key");
+  }
+  if (values.report === "") return fail("--report needs a folder or -");
+  return ok({
+    portal: portal.value,
+    admin: values.admin ?? null,
+    agents,
+    durationMs,
+    rampMs,
+    cycleMs,
+    profile: values.profile,
+    seed,
+    report: values.report ?? null,
+    limits: limits.value,
+    tokens: values.tokens ?? null,
+    caFiles: values.ca ?? [],
+    releaseKeys: releaseKeys.filter((key) => key !== null),
+    shard: shard.value,
+  });
+}
+
+/** The portal's base, or null where a fake one is to be started. */
+function portalOf(
+  portal: string | undefined,
+  tokens: string | undefined,
+  admin: string | undefined,
+  { startPortal }: SimulateEntry,
+): Result<string | null, string> {
+  if (tokens !== undefined && admin !== undefined) return fail("--tokens or --admin, not both");
+  if (portal === undefined) {
+    if (startPortal === undefined) return fail("--portal is missing");
+    if (tokens !== undefined) return fail("--tokens needs --portal: whose tokens are they?");
+    return admin === undefined ? ok(null) : fail("--admin needs --portal");
+  }
+  const base = portalBase(portal);
+  if (!base.ok) return fail(`--portal: ${base.error}`);
+  if (tokens === undefined && admin === undefined) {
+    return fail(
+      "--tokens is missing: agents enroll with a token each (or --admin of a fake portal)",
+    );
+  }
+  if (admin !== undefined && !URL.canParse(admin)) return fail(`--admin ${admin}: is no URL`);
+  return ok(base.value);
+}
+
+function shardOf(
+  shard: string | undefined,
+  shards: string | undefined,
+  environment: (name: string) => string | undefined,
+): Result<SimulateOptions["shard"], string> {
+  if (shard !== undefined && shards !== undefined) return fail("--shard or --shards, not both");
+  if (shards !== undefined) {
+    const of = wholeNumber(shards, 1, 10_000);
+    if (of === null) return fail(`--shards ${shards}: is no number from 1 to 10000`);
+    const given = environment("JOB_COMPLETION_INDEX");
+    const index = given === undefined ? null : wholeNumber(given, 0, of - 1);
+    if (index !== null) return ok({ index, of });
+    return fail(`--shards ${of}: JOB_COMPLETION_INDEX is no number from 0 to ${of - 1}`);
+  }
+  if (shard === undefined) return ok({ index: 0, of: 1 });
+  const [, first, second] = /^([0-9]+)\/([0-9]+)$/.exec(shard) ?? [];
+  const of = wholeNumber(second ?? "", 1, 10_000);
+  const index = of === null ? null : wholeNumber(first ?? "", 0, of - 1);
+  if (of !== null && index !== null) return ok({ index, of });
+  return fail(`--shard ${shard}: is no I/N with I from 0 to N-1`);
+}
+
+function wholeNumber(text: string, least: number, most: number): number | null {
+  if (!/^[0-9]{1,10}$/.test(text)) return null;
+  return Number(text) >= least && Number(text) <= most ? Number(text) : null;
+}
+
+function duration(text: string): number | null {
+  const [, number, unit] = /^([0-9]{1,9}(?:\.[0-9]{1,3})?)(ms|s|m|h)$/.exec(text) ?? [];
+  return number === undefined ? null : Number(number) * (UNITS[unit ?? ""] ?? 1);
+}
+
+function noDuration(flag: string, text: string | undefined): string {
+  return `--${flag} ${text}: is no duration such as 90s, 10m or 2h`;
+}
+
+function usualRamp(durationMs: number): number {
+  return Math.min(Math.max(durationMs / 3, Math.min(30_000, durationMs / 2)), 300_000);
+}
+
+function keyOf(text: string): Uint8Array | null {
+  try {
+    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    return bytes.length === 32 ? bytes : null;
+  } catch {
+    return null;
+  }
+}
