@@ -78,7 +78,11 @@ export async function walk(
   };
 
   async function fakePortal(request: WireRequest): Promise<Answer> {
-    const reply = await answerAgent(around, request);
+    const isTooLarge = request.body.length > 262_144;
+    const reply = await answerAgent(
+      around,
+      isTooLarge ? { ...request, body: "too_large" } : request,
+    );
     if (reply.kind !== "answer") throw new Error("no fault that cuts is planted here");
     return reply.answer;
   }
@@ -119,6 +123,6 @@ function onTheWire(request: HttpRequest): WireRequest & { readonly body: Uint8Ar
     method: request.method,
     target: url.pathname + url.search,
     headers: new Map([...headers, ["user-agent", "pbx-agent/0.1.0"]]),
-    body: body.length > 262_144 ? "too_large" as never : body,
+    body,
   };
 }
