@@ -2,7 +2,7 @@ import type { DiskError } from "../../core/ports/disk.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { parentOf } from "../canonical_path.ts";
 import type { DiskOperation } from "./disk_faults.ts";
-import { filesBelow, find, type FolderNode, folderNode, type TreeNode } from "./file_tree.ts";
+import { find, type FolderNode, folderNode, type TreeNode } from "./file_tree.ts";
 
 const DEFAULT_CAPACITY = 10 * 1024 ** 3;
 
@@ -42,8 +42,15 @@ export function noteChange(
 
 /** Bytes that still fit. */
 export function freeBytes(medium: Medium): number {
-  const used = filesBelow(medium.root).reduce((sum, [, file]) => sum + file.bytes.length, 0);
-  return Math.max(0, medium.capacity - used);
+  return Math.max(0, medium.capacity - bytesBelow(medium.root));
+}
+
+function bytesBelow(folder: FolderNode): number {
+  let sum = 0;
+  for (const node of folder.entries.values()) {
+    sum += node.kind === "file" ? node.bytes.length : bytesBelow(node);
+  }
+  return sum;
 }
 
 /** The folder at a path, or null. */

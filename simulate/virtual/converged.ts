@@ -1,6 +1,7 @@
 import { activeAgent } from "../../adapters/portal/state.ts";
 import { tagOf } from "../../adapters/portal/sync.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+import { KEPT_TOKEN_FILE } from "../../core/operations/restore/tokens.ts";
 import { K3S_HOLD_FILE, STATE_DIRECTORY, UPDATE_FILE } from "../../core/state/paths.ts";
 import type { SimulatedNode } from "../node/node.ts";
 import type { ClusterPortal } from "./cluster_portal.ts";
@@ -46,6 +47,8 @@ export function leftBehind(node: SimulatedNode, owner: Owner): readonly string[]
   const found: string[] = [];
   for (const path of disk.paths()) {
     if (!path.startsWith(`${STATE_DIRECTORY}/`)) continue;
+    // k3s's own token file, as it was before a restore: beside the original, as readable as that.
+    if (path === KEPT_TOKEN_FILE) continue;
     if (path.endsWith(".tmp")) found.push(`${path} is left behind`);
     const leak = secretIn(disk.text(path) ?? "", owner.secrets);
     if (leak !== null) found.push(`${path} holds ${leak} in clear`);

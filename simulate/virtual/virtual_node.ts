@@ -142,7 +142,10 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
         say,
       });
     },
-    settle: owner.settle,
+    settle() {
+      owner.settle();
+      node.skew(0);
+    },
     lacks: () => notConverged(node, portal, owner),
     left: () => leftBehind(node, owner),
   };
