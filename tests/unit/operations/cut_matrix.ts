@@ -1,10 +1,8 @@
 import assert from "node:assert/strict";
-import { Cut } from "../../../adapters/fake/cut.ts";
 import { operate } from "../../../core/agent/operate.ts";
 import { takeOffer } from "../../../core/agent/take_offer.ts";
 import type { AnyDefinition } from "../../../core/operations/definition.ts";
 import { definitionOf } from "../../../core/operations/registry.ts";
-import type { Ports } from "../../../core/ports/mod.ts";
 import type {
   Operation,
   OperationEvent,
@@ -12,6 +10,15 @@ import type {
 } from "../../../core/protocol/operation.ts";
 import type { Journal } from "../../../core/state/journal.ts";
 import { type Machine, openAgent } from "./machine.ts";
+import {
+  type CutPoint,
+  isHalfDone,
+  mortalPorts,
+  type PortCall,
+  type Reached,
+} from "./cut_ports.ts";
+
+export type { CutPoint, PortCall } from "./cut_ports.ts";
 
 /**
  * The cut matrix: an operation is killed before, during and after every call of a port that an uncut run
@@ -21,20 +28,6 @@ import { type Machine, openAgent } from "./machine.ts";
  * For any operation: give {@link cutMatrix} a machine, the offer and what has to hold at the end. Events
  * are never acknowledged here, so the journal at the end holds every event of the operation.
  */
-
-/** One call of a port, such as `disk.write` with its arguments. */
-export interface PortCall {
-  readonly name: string;
-  readonly args: readonly unknown[];
-}
-
-/** Where a run is cut: at the `call`-th call of the first process (1 is the first). */
-export interface CutPoint {
-  readonly call: number;
-  readonly moment: "before" | "during" | "after";
-  /** The power goes with it: names that were not synced are lost, or kept. */
-  readonly power?: "lost" | "kept";
-}
 
 /** How an operation ended, however often its process was killed. */
 export interface Outcome {
@@ -66,15 +59,24 @@ export interface CutCase<M extends Machine> {
   assertEnd(machine: M, outcome: Outcome): void | Promise<void>;
   /** The states that the end may have; `succeeded` alone unless told. */
   readonly mayEnd?: readonly OperationResult["state"][];
+  /** How a process of the agent begins on the machine; {@link openAgent} unless told. */
+  readonly open?: typeof openAgent;
 }
 
 /** Calls that leave nothing behind: a kill after one is a kill before the next. */
 const LOOKS = new Set([
   ...["disk.read", "disk.list", "disk.stat", "disk.sha256", "disk.freeBytes"],
   ...["k8s.ready", "k8s.get", "k8s.list", "systemd.unitState", "systemd.journal", "k3s.version"],
-  ...["s3.list", "s3.head", "boot.booted", "metadata.instanceId", "clock.sleep"],
+  ...[
+    "s3.list",
+    "s3.head",
+    "boot.booted",
+    "boot.look",
+    "machine.facts",
+    "metadata.instanceId",
+    "clock.sleep",
+  ],
 ]);
-const HALF_DONE = new Set(["disk.write", "disk.append"]);
 
 /** Kills the operation at every point; returns how many cuts that were. Prints the one that failed. */
 export async function cutMatrix<M extends Machine>(one: CutCase<M>): Promise<number> {
@@ -103,7 +105,7 @@ function cutsOf<M extends Machine>(calls: readonly PortCall[], one: CutCase<M>):
     const call = index + 1;
     const before: CutPoint = { call, moment: "before" };
     if (LOOKS.has(name)) return [before];
-    const half = HALF_DONE.has(name) || one.halves?.[name] !== undefined;
+    const half = isHalfDone(name) || one.halves?.[name] !== undefined;
     return [
       before,
       ...(half ? [{ call, moment: "during" as const }] : []),
@@ -124,6 +126,9 @@ export function runCut<M extends Machine>(
   });
 }
 
+/** Reboots that belong to an operation, and one more each; what needs more of them goes round in circles. */
+const MAX_PROCESSES = 12;
+
 /**
  * Runs to the end through process after process, each cut where the next of `cuts` says (by its own
  * calls), the last one not at all. A cut that lies behind a process's end does not fall.
@@ -139,14 +144,22 @@ export async function runCuts<M extends Machine>(
   let stored: Journal | null = null;
   let end: Journal | null = null;
   let fallen = 0;
-  for (const cut of [...cuts, null]) {
-    end = await runProcess(one, machine, offer, calls, cut);
-    if (end !== null) break;
-    fallen += 1;
-    if (cut?.power === undefined) machine.disk.restart();
-    else {
+  let reached: Reached = { calls: 0 };
+  for (let process = 1; end === null; process++) {
+    assert.ok(process <= MAX_PROCESSES + cuts.length, "process after process, and no end");
+    const cut = cuts[fallen] ?? null;
+    const run = await runProcess(one, machine, offer, { calls, cut, reached });
+    if (run.kind === "ended") end = run.journal;
+    else if (run.kind === "killed" && cut?.power !== undefined) {
       machine.disk.crash(cut.power);
       machine.reboot();
+    } else {
+      machine.disk.restart();
+      if (machine.isDown?.() === true) machine.reboot();
+    }
+    if (run.kind === "killed") {
+      fallen += 1;
+      reached = { calls: 0 };
     }
     const now = await journalOn(machine);
     if (stored !== null && now !== null) assertGrown(stored, now);
@@ -178,18 +191,35 @@ async function journalOn(machine: Machine): Promise<Journal | null> {
   return context.store.state.operation;
 }
 
-/** A process from its start to the operation's end; null where it was killed. */
+/** How a process went: the operation ended in it, the cut fell, or the machine went down under it. */
+type ProcessEnd =
+  | { readonly kind: "ended"; readonly journal: Journal }
+  | { readonly kind: "killed" | "down" };
+
+interface Life {
+  /** Every call that was begun, by all processes. */
+  readonly calls: PortCall[];
+  readonly cut: CutPoint | null;
+  /** Shared by the processes since the last cut. */
+  readonly reached: Reached;
+}
+
+/** A process from its start to the operation's end, or to its own. */
 async function runProcess<M extends Machine>(
   one: CutCase<M>,
   machine: M,
   offer: Operation,
-  calls: PortCall[],
-  cut: CutPoint | null,
-): Promise<Journal | null> {
-  const process = mortalPorts(one, machine, calls, cut);
+  life: Life,
+): Promise<ProcessEnd> {
+  const isDown = () => machine.isDown?.() === true;
+  if (machine.startsAgent?.() === false) {
+    while (!isDown()) if (!await machine.clock.advanceToNext()) throw new Error("nothing happens");
+    return { kind: "down" };
+  }
+  const process = mortalPorts(one.halves ?? {}, machine, life);
   const find = one.definition === undefined ? definitionOf : () => one.definition ?? null;
   const work = async () => {
-    const context = await openAgent(process.ports);
+    const context = await (one.open ?? openAgent)(process.ports);
     if (context.store.state.operation === null) {
       await takeOffer(context, offer, one.apiUp ?? true, find);
     }
@@ -200,75 +230,17 @@ async function runProcess<M extends Machine>(
   };
   let end: { journal: Journal | null } | { error: unknown } | null = null;
   void work().then((journal) => end = { journal }, (error) => end = { error });
-  while (end === null && !process.isDead()) {
+  while (end === null && !process.isDead() && !isDown()) {
     const moved = await machine.clock.advanceToNext();
     if (!moved && end === null && !process.isDead()) throw new Error("the operation hangs");
   }
-  if (process.isDead() || end === null) return null;
+  if (process.isDead()) return { kind: "killed" };
+  if (end === null) {
+    process.kill();
+    return { kind: "down" };
+  }
   if ("error" in end) throw (end as { error: unknown }).error;
   const { journal } = end as { journal: Journal | null };
   assert.ok(journal !== null, "the operation was not taken");
-  return journal;
-}
-
-/** The machine's ports for one process, which dies at the cut: later calls do nothing and never return. */
-function mortalPorts<M extends Machine>(
-  one: CutCase<M>,
-  machine: M,
-  calls: PortCall[],
-  cut: CutPoint | null,
-): { readonly ports: Ports; isDead(): boolean } {
-  let dead = false;
-  let count = 0;
-  const never = () => new Promise<never>(() => {});
-
-  async function call(name: string, work: (...args: unknown[]) => unknown, args: unknown[]) {
-    if (dead) return await never();
-    count += 1;
-    const moment = cut?.call === count ? cut.moment : null;
-    if (moment === "before") {
-      dead = true;
-      return await never();
-    }
-    calls.push({ name, args });
-    if (moment === "during" && HALF_DONE.has(name)) machine.disk.cutAt(1, "during");
-    if (moment === "during" && !HALF_DONE.has(name)) {
-      dead = true;
-      await one.halves?.[name]?.(machine, { name, args });
-      return await never();
-    }
-    try {
-      const result = await work(...args);
-      if (moment !== null) dead = true;
-      return dead ? await never() : result;
-    } catch (error) {
-      if (!(error instanceof Cut)) throw error;
-      dead = true;
-      return await never();
-    }
-  }
-
-  function mortal<P extends object>(port: keyof Ports, whole: P): P {
-    const entries = Object.entries(whole).map(([name, member]) => [
-      name,
-      typeof member === "function"
-        ? (...args: unknown[]) => call(`${port}.${name}`, member.bind(whole), args)
-        : member,
-    ]);
-    return Object.fromEntries(entries) as P;
-  }
-
-  const { clock, log, random, ...others } = machine.ports;
-  const wrapped = Object.entries(others).map((
-    [name, port],
-  ) => [name, mortal(name as keyof Ports, port)]);
-  return {
-    ports: {
-      ...Object.fromEntries(wrapped) as Omit<Ports, "clock" | "log" | "random">,
-      clock: { ...clock, sleep: mortal("clock", { sleep: clock.sleep }).sleep },
-      random,
-      log: { write: (...line) => void (dead || log.write(...line)) },
-    },
-    isDead: () => dead,
-  };
+  return { kind: "ended", journal };
 }

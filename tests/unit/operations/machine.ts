@@ -60,6 +60,10 @@ export interface Machine {
   seal(text: string): { sealed: string };
   /** What another boot changes beside the disk, which a test crashes itself. */
   reboot(): void;
+  /** Whether it goes down at this moment, for a reboot; never, where it cannot tell. */
+  isDown?(): boolean;
+  /** Whether its system starts the agent; always, where it cannot tell. */
+  startsAgent?(): boolean;
 }
 
 /** A fresh machine. `change` replaces ports, for what an operation needs and this one has not. */

@@ -1,0 +1,95 @@
+import { Cut } from "../../../adapters/fake/cut.ts";
+import type { Ports } from "../../../core/ports/mod.ts";
+import type { Machine } from "./machine.ts";
+
+/** One call of a port, such as `disk.write` with its arguments. */
+export interface PortCall {
+  readonly name: string;
+  readonly args: readonly unknown[];
+}
+
+/** Where a run is cut: at the `call`-th call (1 is the first), counted on through reboots that the operation makes itself. */
+export interface CutPoint {
+  readonly call: number;
+  readonly moment: "before" | "during" | "after";
+  /** The power goes with it: names that were not synced are lost, or kept. */
+  readonly power?: "lost" | "kept";
+}
+
+/** How many calls were made since the beginning, or since the last cut. */
+export interface Reached {
+  calls: number;
+}
+
+/** What leaves a call half done, by its name. */
+export type Halves<M> = Readonly<Record<string, (machine: M, call: PortCall) => unknown>>;
+
+/** Whether a call can be half done without a word from the test. */
+export function isHalfDone(name: string): boolean {
+  return name === "disk.write" || name === "disk.append";
+}
+
+/** The machine's ports for one process, which dies at the cut: later calls do nothing and never return. */
+export function mortalPorts<M extends Machine>(
+  halves: Halves<M>,
+  machine: M,
+  { calls, cut, reached }: {
+    readonly calls: PortCall[];
+    readonly cut: CutPoint | null;
+    readonly reached: Reached;
+  },
+): { readonly ports: Ports; isDead(): boolean; kill(): void } {
+  let dead = false;
+  const never = () => new Promise<never>(() => {});
+
+  async function call(name: string, work: (...args: unknown[]) => unknown, args: unknown[]) {
+    if (dead) return await never();
+    reached.calls += 1;
+    const moment = cut?.call === reached.calls ? cut.moment : null;
+    if (moment === "before") {
+      dead = true;
+      return await never();
+    }
+    calls.push({ name, args });
+    if (moment === "during" && isHalfDone(name)) machine.disk.cutAt(1, "during");
+    if (moment === "during" && !isHalfDone(name)) {
+      dead = true;
+      await halves[name]?.(machine, { name, args });
+      return await never();
+    }
+    try {
+      const result = await work(...args);
+      if (moment !== null) dead = true;
+      return dead ? await never() : result;
+    } catch (error) {
+      if (!(error instanceof Cut)) throw error;
+      dead = true;
+      return await never();
+    }
+  }
+
+  function mortal<P extends object>(port: keyof Ports, whole: P): P {
+    const entries = Object.entries(whole).map(([name, member]) => [
+      name,
+      typeof member === "function"
+        ? (...args: unknown[]) => call(`${port}.${name}`, member.bind(whole), args)
+        : member,
+    ]);
+    return Object.fromEntries(entries) as P;
+  }
+
+  const { clock, log, random, ...others } = machine.ports;
+  const wrapped = Object.entries(others).map((
+    [name, port],
+  ) => [name, mortal(name as keyof Ports, port)]);
+  return {
+    ports: {
+      ...Object.fromEntries(wrapped) as Omit<Ports, "clock" | "log" | "random">,
+      clock: { ...clock, sleep: mortal("clock", { sleep: clock.sleep }).sleep },
+      random,
+      log: { write: (...line) => void (dead || log.write(...line)) },
+    },
+    isDead: () => dead,
+    kill: () => void (dead = true),
+  };
+}
