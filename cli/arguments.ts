@@ -32,6 +32,8 @@ export interface Arguments {
   readonly cycleMs?: number;
   /** `run`, in labs only: a new version has this long to sync, milliseconds. */
   readonly trialMs?: number;
+  /** `run`, in labs only: a new node image has this long to pass its health gate, milliseconds. */
+  readonly gateMs?: number;
 }
 
 const USAGE = `usage: pbx-agent COMMAND [--root DIR]
@@ -51,6 +53,7 @@ const USAGE = `usage: pbx-agent COMMAND [--root DIR]
 
 const LAB_USAGE = `  --cycle SECONDS    run, in labs only: cycles are this far apart instead of 30 s
   --trial SECONDS    run, in labs only: a new version has this long to sync instead of 10 minutes
+  --gate SECONDS     run, in labs only: a new image has this long to be healthy instead of 20 minutes
 `;
 
 /** The usage text of the program that `lab` tells. */
@@ -62,7 +65,7 @@ const SECONDS = /^[0-9]{1,3}(?:\.[0-9]{1,3})?$/;
 
 /** Which flags belong to which command; --root is taken everywhere. */
 const FLAGS: Readonly<Record<Command, readonly string[]>> = {
-  run: ["cycle", "trial"],
+  run: ["cycle", "trial", "gate"],
   status: ["text", "json"],
   operations: ["json"],
   plan: ["json"],
@@ -89,6 +92,7 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
         yes: { type: "boolean" },
         cycle: { type: "string" },
         trial: { type: "string" },
+        gate: { type: "string" },
         help: { type: "boolean", short: "h" },
       },
     });
@@ -107,7 +111,7 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
     flag !== "root" && !FLAGS[command].includes(flag)
   );
   if (stray !== undefined) return fail(`${command} has no flag --${stray}`);
-  for (const flag of ["cycle", "trial"] as const) {
+  for (const flag of ["cycle", "trial", "gate"] as const) {
     const value = values[flag];
     if (value === undefined) continue;
     if (!lab) return fail(`${command} has no flag --${flag}`);
@@ -123,6 +127,7 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
     yes: values.yes === true,
     ...(values.cycle === undefined ? {} : { cycleMs: Number(values.cycle) * 1000 }),
     ...(values.trial === undefined ? {} : { trialMs: Number(values.trial) * 1000 }),
+    ...(values.gate === undefined ? {} : { gateMs: Number(values.gate) * 1000 }),
   });
 }
 

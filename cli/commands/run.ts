@@ -70,6 +70,7 @@ export async function run(args: Arguments, entry: Entry): Promise<ExitCode> {
     stop,
     ...(args.cycleMs === undefined ? {} : { cycleMs: args.cycleMs }),
     ...(args.trialMs === undefined ? {} : { trialMs: args.trialMs }),
+    ...(args.gateMs === undefined ? {} : { gateMs: args.gateMs }),
   });
   lock.value.release();
   if (ended.kind === "unusable") return end("files_unusable", ended.message, EXIT.CONFIG);
