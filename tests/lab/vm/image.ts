@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { cacheDirectory } from "../cache_directory.ts";
-import { makeImageRoot } from "./image_root.ts";
-import { type EarlyFault, initScript } from "./init_script.ts";
+import { makeImageRoot, MODULE_FOLDER } from "./image_root.ts";
+import { type EarlyFault, initScript, WATCHDOG_MODULES } from "./init_script.ts";
 import { type InitrdFile, packFiles, packInitrd } from "./initrd.ts";
-import { type VmParts, vmParts } from "./parts.ts";
+import { type Kernel, kernelWithWatchdog, type VmParts, vmParts } from "./parts.ts";
 import { SHELL_FILES } from "./shell_unit.ts";
 import { makeUki } from "./uki.ts";
 
@@ -30,6 +30,7 @@ export interface ImageOptions {
 export async function makeImage(folder: string, options: ImageOptions): Promise<Image> {
   const { version, fault, files = [] } = options;
   const parts = await vmParts();
+  const kernel = fault === "hang" ? await kernelWithWatchdog() : parts.kernel;
   const entry = `pbx-${version}-amd64.efi`;
   const osRelease = osReleaseOf(version);
   const own = join(folder, `${entry}.own`);
@@ -37,17 +38,25 @@ export async function makeImage(folder: string, options: ImageOptions): Promise<
     { path: "init", text: initScript(fault), executable: true },
     { path: "usr/lib/os-release", text: osRelease },
     ...SHELL_FILES,
+    ...(fault === "hang" ? watchdogFiles(kernel) : []),
     ...files,
   ], own);
   const initrd = join(folder, `${entry}.initrd`);
   await concatenate(await commonInitrd(parts), own, initrd);
   const file = join(folder, entry);
   const commandLine = `console=ttyS0 panic=1 quiet loglevel=4 pbx.release=${version}`;
-  await makeUki(parts, { initrd, commandLine, osRelease, output: file });
+  await makeUki(parts, { kernel, initrd, commandLine, osRelease, output: file });
   for (const path of [own, initrd]) await Deno.remove(path);
   const bytes = await Deno.readFile(file);
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   return { file, version, entry, sha256, size: bytes.length };
+}
+
+function watchdogFiles(kernel: Kernel): InitrdFile[] {
+  return WATCHDOG_MODULES.map((module) => ({
+    path: `${MODULE_FOLDER.slice(1)}/${basename(module)}.ko`,
+    copyOf: `${join(kernel.modules, module)}.ko`,
+  }));
 }
 
 function osReleaseOf(version: string): string {

@@ -34,8 +34,8 @@ mount -t devtmpfs devtmpfs /dev
 mount -t tmpfs -o mode=0755 tmpfs /run
 exec </dev/console >/dev/console 2>&1
 echo "image: $(. /usr/lib/os-release; echo "$IMAGE_VERSION") starts after $(cut -d' ' -f1 /proc/uptime) s"
-for module in $(cat ${MODULE_FOLDER}/order); do insmod ${MODULE_FOLDER}/$module; done
 ${fault === undefined ? "" : FAULTS[fault]}
+for module in $(cat ${MODULE_FOLDER}/order); do insmod ${MODULE_FOLDER}/$module; done
 mount -t efivarfs efivarfs /sys/firmware/efi/efivars
 mount -t ext4 -o noatime ${STATE_DEVICE} /state
 mount -t vfat -o umask=0077,iocharset=ascii ${ESP_DEVICE} /boot
@@ -50,9 +50,22 @@ exec /usr/lib/systemd/systemd
 `;
 }
 
+/** Modules of the watchdog that an image needs to be able to hang, below a kernel's modules. */
+export const WATCHDOG_MODULES: readonly string[] = [
+  "drivers/watchdog/watchdog",
+  "drivers/watchdog/i6300esb",
+];
+
+/** The watchdog resets the machine when it was not told for so long that all is well, seconds. */
+const WATCHDOG_S = 10;
+
 const FAULTS: Readonly<Record<EarlyFault, string>> = {
-  // The watchdog is opened and never told that all is well.
-  hang: 'echo "image: hangs"\nexec 3>/dev/watchdog\nwhile :; do sleep 60; done',
+  // The watchdog is opened and never told anything.
+  hang: `insmod ${MODULE_FOLDER}/watchdog.ko
+insmod ${MODULE_FOLDER}/i6300esb.ko heartbeat=${WATCHDOG_S}
+echo "image: hangs"
+exec 3>/dev/watchdog
+while :; do sleep 60; done`,
   // The kernel panics when its first process ends.
   panic: 'echo "image: ends"\nexit 1',
 };

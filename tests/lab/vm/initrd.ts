@@ -16,10 +16,17 @@ export async function packInitrd(folder: string, output: string): Promise<void> 
   });
 }
 
-/** A file of an initrd, or a symbolic link; paths from the root, without the slash that they begin with. */
+/**
+ * A file of an initrd, a copy of one of the host's, or a symbolic link; paths from the root, without the
+ * slash that they begin with.
+ */
 export type InitrdFile =
   & { readonly path: string }
-  & ({ readonly text: string; readonly executable?: boolean } | { readonly link: string });
+  & (
+    | { readonly text: string; readonly executable?: boolean }
+    | { readonly copyOf: string }
+    | { readonly link: string }
+  );
 
 /** Packs a few files that come on top of what an initrd has already. */
 export async function packFiles(files: readonly InitrdFile[], output: string): Promise<void> {
@@ -29,6 +36,7 @@ export async function packFiles(files: readonly InitrdFile[], output: string): P
       const place = join(folder, file.path);
       await Deno.mkdir(dirname(place), { recursive: true });
       if ("link" in file) await Deno.symlink(file.link, place);
+      else if ("copyOf" in file) await Deno.copyFile(file.copyOf, place);
       else await Deno.writeTextFile(place, file.text, { mode: file.executable ? 0o755 : 0o644 });
     }
     await packInitrd(folder, output);

@@ -1,9 +1,10 @@
 import { join } from "node:path";
 import { mustRun } from "../command.ts";
-import type { VmParts } from "./parts.ts";
+import type { Kernel, VmParts } from "./parts.ts";
 
 /** What an image is made of. */
 export interface UkiOptions {
+  readonly kernel: Kernel;
   /** Whole, compressed. */
   readonly initrd: string;
   readonly commandLine: string;
@@ -19,28 +20,28 @@ const PAGE = 0x1000;
  * Joins the stub, a kernel and an initrd into one image that systemd-boot starts. The sections lie
  * behind the stub's own, each on a page of its own, the kernel last: it needs room behind it.
  */
-export async function makeUki(parts: VmParts, options: UkiOptions): Promise<void> {
+export async function makeUki({ stub }: VmParts, options: UkiOptions): Promise<void> {
   const work = await Deno.makeTempDir({ prefix: "pbx-uki-" });
   try {
     const texts = {
       osrel: options.osRelease,
       cmdline: options.commandLine,
-      uname: parts.kernel.release,
+      uname: options.kernel.release,
     };
     const sections: [string, string][] = [];
     for (const [name, text] of Object.entries(texts)) {
       await Deno.writeTextFile(join(work, name), text);
       sections.push([name, join(work, name)]);
     }
-    sections.push(["initrd", options.initrd], ["linux", parts.kernel.file]);
-    let address = await endOfSections(parts.stub);
+    sections.push(["initrd", options.initrd], ["linux", options.kernel.file]);
+    let address = await endOfSections(stub);
     const args: string[] = [];
     for (const [name, file] of sections) {
       args.push(`--add-section=.${name}=${file}`);
       args.push(`--change-section-vma=.${name}=0x${address.toString(16)}`);
       address = aligned(address + (await Deno.stat(file)).size);
     }
-    await mustRun("objcopy", [...args, parts.stub, options.output]);
+    await mustRun("objcopy", [...args, stub, options.output]);
   } finally {
     await Deno.remove(work, { recursive: true });
   }

@@ -6,6 +6,8 @@ import { type QemuEnd, type QemuOptions, type RunningQemu, startQemu } from "./q
 /** What a machine is made of, and who hears its console. */
 export interface VmOptions extends QemuOptions {
   readonly onLine?: (line: string) => void;
+  /** Called before every start, while the disk is nobody's. */
+  readonly beforeBoot?: (boot: number) => Promise<void>;
 }
 
 /** A virtual machine with UEFI firmware; every reboot is a new run of QEMU on the same disk. */
@@ -40,6 +42,7 @@ export function createVm(options: VmOptions): Vm {
     while (wanted) {
       boots++;
       log.mark(boots);
+      await options.beforeBoot?.(boots);
       running = await startQemu(options);
       const reading = log.read(running.serial);
       const end = await running.ended;

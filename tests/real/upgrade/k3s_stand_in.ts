@@ -5,6 +5,10 @@ import { snapshotBytes } from "../../../adapters/fake/snapshot_bytes.ts";
 import type { InitrdFile } from "../../lab/vm/initrd.ts";
 import type { StateFile } from "../../lab/vm/state_partition.ts";
 
+/** k3s in the node's first image, and in every later one. */
+export const FIRST_K3S_VERSION = "v1.36.3+k3s1";
+export const NEW_K3S_VERSION = "v1.36.4+k3s1";
+
 /** Where the state partition has what the stand-in needs. */
 const HOME = "/var/lib/lab-k3s";
 
@@ -42,10 +46,10 @@ export function startClusterBeside(nodeName: string): ClusterBeside {
     files,
     started,
     hear(line) {
-      const version = /k3s\[\d+\]: starts as (\S+)$/.exec(line)?.[1];
-      if (version !== undefined) {
+      const [, version, bootId] = /k3s\[\d+\]: starts as (\S+) in (\S+)$/.exec(line) ?? [];
+      if (version !== undefined && bootId !== undefined) {
         started.push(version);
-        api.write(`/api/v1/nodes/${nodeName}`, nodeOf(nodeName, version), FIELD_MANAGER);
+        api.write(`/api/v1/nodes/${nodeName}`, nodeOf(nodeName, version, bootId), FIELD_MANAGER);
         api.setReady(true);
       }
       if (/^---- boot |k3s\[\d+\]: ends$/.test(line)) api.setReady(false);
@@ -69,7 +73,7 @@ const DEPLOYMENT = {
   },
 };
 
-function nodeOf(name: string, kubeletVersion: string) {
+function nodeOf(name: string, kubeletVersion: string, bootID: string) {
   return {
     apiVersion: "v1",
     kind: "Node",
@@ -77,7 +81,7 @@ function nodeOf(name: string, kubeletVersion: string) {
     spec: {},
     status: {
       conditions: [{ type: "Ready", status: "True" }],
-      nodeInfo: { kubeletVersion },
+      nodeInfo: { kubeletVersion, bootID },
     },
   };
 }
@@ -120,7 +124,7 @@ case $1 in
     mkdir -p /etc/rancher/k3s
     cp ${HOME}/k3s.yaml /etc/rancher/k3s/k3s.yaml
     trap 'echo ends; exit 0' TERM
-    echo "starts as ${version}"
+    echo "starts as ${version} in $(cat /proc/sys/kernel/random/boot_id)"
     sleep 1000000 &
     wait ;;
   *)

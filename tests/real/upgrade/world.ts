@@ -7,7 +7,12 @@ import { type Image, makeImage } from "../../lab/vm/image.ts";
 import { vmParts } from "../../lab/vm/parts.ts";
 import { layOutState } from "../../lab/vm/state_partition.ts";
 import { createVm, type Vm } from "../../lab/vm/vm.ts";
-import { type ClusterBeside, k3sFiles, startClusterBeside } from "./k3s_stand_in.ts";
+import {
+  type ClusterBeside,
+  FIRST_K3S_VERSION,
+  k3sFiles,
+  startClusterBeside,
+} from "./k3s_stand_in.ts";
 import { type HostPortal, startHostPortal } from "./portal.ts";
 
 /** The image that the node comes with. */
@@ -25,6 +30,8 @@ export interface World {
   readonly portal: HostPortal;
   readonly cluster: ClusterBeside;
   readonly first: Image;
+  /** What is done before the next start of the machine, while it is off; once. */
+  atNextStart: (() => Promise<void>) | null;
   stop(): Promise<void>;
 }
 
@@ -36,7 +43,7 @@ export async function layOutWorld(flags: readonly string[]): Promise<World> {
   const cluster = startClusterBeside(portal.node);
   const first = await makeImage(folder, {
     version: FIRST_RELEASE,
-    files: k3sFiles(K3S_VERSION, false),
+    files: k3sFiles(FIRST_K3S_VERSION, false),
   });
   const state = join(folder, "state");
   await layOutState(state, [
@@ -62,14 +69,23 @@ export async function layOutWorld(flags: readonly string[]): Promise<World> {
   await esp.write(first.file, `EFI/Linux/${first.entry}`);
   const variables = join(folder, "variables");
   await Deno.copyFile(parts.firmware.variables, variables);
-  const vm = createVm({ parts, disk, variables, folder, onLine: cluster.hear });
-  return {
+  const vm = createVm({
+    ...{ parts, disk, variables, folder },
+    onLine: cluster.hear,
+    async beforeBoot() {
+      const todo = world.atNextStart;
+      world.atNextStart = null;
+      await todo?.();
+    },
+  });
+  const world: World = {
     folder,
     vm,
     esp,
     portal,
     cluster,
     first,
+    atNextStart: null,
     async stop() {
       await vm.stop();
       await cluster.stop();
@@ -77,7 +93,5 @@ export async function layOutWorld(flags: readonly string[]): Promise<World> {
       if (!Deno.env.has("PBX_KEEP")) await Deno.remove(folder, { recursive: true });
     },
   };
+  return world;
 }
-
-/** k3s in the first image. */
-export const K3S_VERSION = "v1.36.3+k3s1";
