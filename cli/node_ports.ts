@@ -12,6 +12,7 @@ import { createFilesMachine } from "../adapters/node/machine_files.ts";
 import { createNodeMetadata } from "../adapters/node/metadata.ts";
 import { createNodePrograms } from "../adapters/node/programs.ts";
 import { createNodeRandom } from "../adapters/node/random.ts";
+import { createNodeServers } from "../adapters/node/servers.ts";
 import { createNodeS3 } from "../adapters/node/s3.ts";
 import { createNodeSnapshotFile } from "../adapters/node/snapshot_file.ts";
 import { createNodeSystemd } from "../adapters/node/systemd.ts";
@@ -53,6 +54,7 @@ export function nodePorts(options: NodeOptions): Ports {
     k8s: createNodeK8s({ disk, clock, version: VERSION }),
     systemd: createNodeSystemd({ ...rooted, clock }),
     k3s: createNodeK3s({ ...rooted, clock }),
+    servers: createNodeServers({ disk, clock, version: VERSION }),
     s3: createNodeS3({ version: VERSION, clock, ...trust }),
     snapshotFile: createNodeSnapshotFile(rooted),
     boot: createNodeBoot({ ...rooted, disk: kernel, clock }),

@@ -1,6 +1,8 @@
+import type { AnyDefinition } from "../operations/definition.ts";
 import { judgeOffer } from "../operations/offer.ts";
 import { withJournal } from "../operations/outbox.ts";
 import { definitionOf } from "../operations/registry.ts";
+import { answersElsewhere } from "../operations/rejoin/target.ts";
 import type { Operation } from "../protocol/operation.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
@@ -17,12 +19,11 @@ export async function takeOffer(
   find = definitionOf,
 ): Promise<void> {
   const now = correctedNow(context);
-  const verdict = operation === null ? null : judgeOffer(
-    operation,
-    context.store.state,
-    find(operation.kind),
-    { apiUp, now },
-  );
+  const definition = operation === null ? null : find(operation.kind);
+  const isUp = apiUp || await isUpElsewhere(context, definition);
+  const verdict = operation === null
+    ? null
+    : judgeOffer(operation, context.store.state, definition, { apiUp: isUp, now });
   if (verdict?.kind === "invalid_id") {
     await raiseCondition(
       context,
@@ -48,4 +49,13 @@ export async function takeOffer(
     kind,
     ...(result === undefined ? {} : { state: result.state }),
   });
+}
+
+/** Whether this node's API being down is what the operation is for: the cluster's answers elsewhere. */
+async function isUpElsewhere(
+  { store, ports }: BoundContext,
+  definition: AnyDefinition | null,
+): Promise<boolean> {
+  const isAsked = definition?.apiMayBeElsewhere === true && store.state.operation === null;
+  return isAsked && await answersElsewhere(ports, store.state.kube_system_uid);
 }

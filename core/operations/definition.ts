@@ -67,6 +67,8 @@ export interface Definition<P, N extends string = string> {
   readonly params: z.ZodType<P>;
   /** Refused (`api_down`) while the Kubernetes API is down. */
   readonly needsApi: boolean;
+  /** The API counts as up where it answers at the server that k3s's configuration names to join. */
+  readonly apiMayBeElsewhere?: boolean;
   /** Refused (`single_server`) unless the desired state says that the cluster has several servers. */
   readonly needsServers?: boolean;
   /** Refused (`consent_missing`) without `params.consent`. */

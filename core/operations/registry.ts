@@ -7,6 +7,7 @@ import { diagCollect } from "./diag_collect.ts";
 import { nodeDrain } from "./node_drain.ts";
 import { nodeForget } from "./node_forget.ts";
 import { s3Verify } from "./s3_verify.ts";
+import { serverRejoin } from "./server_rejoin.ts";
 import { snapshotSave } from "./snapshot_save.ts";
 import type { AnyDefinition } from "./definition.ts";
 
@@ -21,6 +22,7 @@ const OPERATIONS: readonly AnyDefinition[] = [
   nodeDrain,
   nodeForget,
   s3Verify,
+  serverRejoin,
   snapshotSave,
 ];
 

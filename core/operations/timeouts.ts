@@ -22,6 +22,12 @@ export const TIMEOUT_MS = {
   restoreApi: 20 * MINUTE,
   /** Nodes have two minutes to show that they are there; the API may be slow. */
   restoreNodes: 15 * MINUTE,
+  /** k3s ends, after a look at the cluster. */
+  rejoinStop: 15 * MINUTE,
+  /** A look at the cluster, then a move and a removal of files. */
+  rejoinWipe: 15 * MINUTE,
+  /** A database is filled over the network, and k3s comes up on it. */
+  rejoinApi: 30 * MINUTE,
   /** Longer than any drain may be told to take: it keeps its own deadline. */
   drain: 26 * 60 * MINUTE,
   /** The portal may keep the manifest for a while, and a bucket is asked. */

@@ -11,6 +11,7 @@ import type { Metadata } from "./metadata.ts";
 import type { Programs } from "./programs.ts";
 import type { Random } from "./random.ts";
 import type { S3 } from "./s3.ts";
+import type { Servers } from "./servers.ts";
 import type { SnapshotFile } from "./snapshot_file.ts";
 import type { Systemd } from "./systemd.ts";
 
@@ -23,6 +24,7 @@ export interface Ports {
   readonly k8s: K8s;
   readonly systemd: Systemd;
   readonly k3s: K3s;
+  readonly servers: Servers;
   readonly s3: S3;
   readonly snapshotFile: SnapshotFile;
   readonly boot: Boot;

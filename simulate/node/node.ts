@@ -1,6 +1,7 @@
 import { createFakeBoot } from "../../adapters/fake/boot.ts";
 import { createFakeDisk, type FakeDisk } from "../../adapters/fake/disk.ts";
 import { createFakePrograms } from "../../adapters/fake/programs.ts";
+import { createFakeServers } from "../../adapters/fake/servers.ts";
 import { createFakeSnapshotFile } from "../../adapters/fake/snapshot_file.ts";
 import { runAgent, type RunEnd } from "../../core/agent/run.ts";
 import type { Clock } from "../../core/ports/clock.ts";
@@ -125,6 +126,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
       systemd: services,
       k3s: cluster.program(isAlive),
       s3: bucket.s3,
+      servers: createFakeServers(),
       snapshotFile: createFakeSnapshotFile(disk),
       boot: createFakeBoot(),
       machine: {

@@ -12,6 +12,7 @@ import { createFakeMetadata, type FakeMetadata } from "../../../adapters/fake/me
 import { createFakePrograms } from "../../../adapters/fake/programs.ts";
 import { createFakeRandom } from "../../../adapters/fake/random.ts";
 import { createFakeS3 } from "../../../adapters/fake/s3.ts";
+import { createFakeServers } from "../../../adapters/fake/servers.ts";
 import { createFakeSnapshotFile } from "../../../adapters/fake/snapshot_file.ts";
 import { createFakeSystemd, type FakeSystemd } from "../../../adapters/fake/systemd.ts";
 import { runAgent, type RunEnd } from "../../../core/agent/run.ts";
@@ -179,6 +180,7 @@ export function createWorld(options: WorldOptions = {}): World {
       },
       k3s: createFakeK3s("v1.36.3+k3s1"),
       s3,
+      servers: createFakeServers(),
       snapshotFile: createFakeSnapshotFile(disk),
       artifacts,
       programs: createFakePrograms(disk),

@@ -1,0 +1,34 @@
+import type { EtcdMember, ServerError, Servers, ServerView } from "../../core/ports/servers.ts";
+import { fail, ok, type Result } from "../../core/result.ts";
+import type { Secret } from "../../core/secret.ts";
+
+/** What plays the other servers of a cluster. */
+export interface FakeServersWork {
+  /** What the server at a URL shows; null where it does not answer. */
+  look(url: string, token: Secret): ServerView | "refused" | null;
+  isHealthy(member: EtcdMember): boolean;
+  /** Takes a member out; false where there is no majority for it. */
+  remove(member: EtcdMember): boolean;
+}
+
+/** Other servers in memory; without `work` there are none. */
+export function createFakeServers(work?: FakeServersWork): Servers {
+  const unreachable = (message: string) => fail<ServerError>({ code: "unreachable", message });
+  return {
+    look(url, token): Promise<Result<ServerView, ServerError>> {
+      const view = work?.look(url, token) ?? null;
+      if (view === "refused") {
+        const message = `${url} does not take this node's token (401)`;
+        return Promise.resolve(fail({ code: "refused", message }));
+      }
+      return Promise.resolve(view === null ? unreachable(`${url}: connection refused`) : ok(view));
+    },
+    isHealthy: (member) => Promise.resolve(work?.isHealthy(member) ?? false),
+    removeMember: (_through, member) =>
+      Promise.resolve(
+        work?.remove(member) === true
+          ? ok(undefined)
+          : unreachable("etcdserver: re-configuration failed due to not enough started members"),
+      ),
+  };
+}

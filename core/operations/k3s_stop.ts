@@ -1,0 +1,23 @@
+import { isK3sQuiet } from "../host/k3s_processes.ts";
+import type { StepTools } from "./definition.ts";
+import { lookFor } from "./look_for.ts";
+import { isUnitUp } from "./restore/hold.ts";
+
+/** How long k3s has for its end, milliseconds; systemd gives it 90 s. */
+const END_MS = 300_000;
+
+/** Whether no k3s runs, after a while for it to end. */
+export async function hasK3sEnded<P>(tools: StepTools<P>): Promise<boolean> {
+  const ended = await lookFor(
+    tools,
+    "k3s to end",
+    END_MS,
+    async () => await isK3sDown(tools) ? true : null,
+  );
+  return ended !== null;
+}
+
+/** Whether no k3s runs now: neither its unit nor a process that belongs to none. */
+export async function isK3sDown<P>({ ports }: StepTools<P>): Promise<boolean> {
+  return !await isUnitUp(ports) && await isK3sQuiet(ports.machine);
+}

@@ -1,0 +1,177 @@
+import * as z from "zod";
+import type { JsonObject } from "../../json.ts";
+import type { DiskError } from "../../ports/disk.ts";
+import type { Ports } from "../../ports/mod.ts";
+import { fail, ok, type Result } from "../../result.ts";
+import {
+  K3S_DATABASE_DIRECTORY,
+  K3S_HOLD_FILE,
+  K3S_SNAPSHOT_DIRECTORY,
+  K3S_UNIT,
+} from "../../state/paths.ts";
+import type { Probe, StepEnd, StepTools } from "../definition.ts";
+import { isK3sDown } from "../k3s_stop.ts";
+import { lookFor } from "../look_for.ts";
+import { DatabaseFacts, readDatabase } from "../restore/database.ts";
+import { liftHold, placeHold, readHold } from "../restore/hold.ts";
+import { lookAtQuorum, memberName, type Quorum } from "./quorum.ts";
+import { findTarget, lookAtTarget } from "./target.ts";
+
+type Tools = StepTools<JsonObject>;
+
+/** What stop_k3s hands on. */
+export const Stopped = z.object({
+  /** kube-system's UID of the cluster that this server belongs to. */
+  uid: z.string(),
+  before: DatabaseFacts,
+  /** How the database called its member. */
+  member: z.string().nullable(),
+});
+
+const ETCD = `${K3S_DATABASE_DIRECTORY}/etcd`;
+/** How long the cluster has to show that it goes on without this server, milliseconds. */
+const LOOK_MS = 60_000;
+
+/**
+ * Takes this server out of the cluster's etcd, then wipes its database, in this order: that a member goes
+ * is agreed upon by a majority of the others, which proves that the cluster goes on without this one.
+ * Of two servers that do this at once one finds no majority, because each has stopped before it looks.
+ */
+export async function wipeDb(tools: Tools): Promise<StepEnd> {
+  const { id, ports, say } = tools;
+  const { uid } = Stopped.parse(tools.handed);
+  if (!await isK3sDown(tools)) return { kind: "failed", message: RUNS };
+  if (await readHold(ports) === null) {
+    const held = await placeHold(
+      ports,
+      `server.rejoin ${id} holds k3s until its database is wiped`,
+    );
+    if (!held.ok) return await giveBack(tools, `k3s cannot be held: ${held.error.message}`);
+  }
+  const quorum = await safeQuorum(tools, uid);
+  if (!quorum.ok) return await giveBack(tools, quorum.error, "no_majority");
+  await say(quorum.value.words);
+  for (const member of quorum.value.own) {
+    const [through] = quorum.value.healthyOthers;
+    if (through === undefined) return await giveBack(tools, "no other member answers");
+    const removed = await ports.servers.removeMember(through, member);
+    if (!removed.ok) {
+      const why = `etcd does not take out ${member.name}: ${removed.error.message}`;
+      return await giveBack(tools, why, "no_majority");
+    }
+    await say(`${member.name} is no member of etcd any more`);
+  }
+  const wiped = await setAside(ports, id);
+  if (!wiped.ok) return failedOutside(wiped.error.message);
+  const cleared = await clear(ports);
+  if (!cleared.ok) await say(`${cleared.error.message}: it is tried again before k3s starts`);
+  return { kind: "done", evidence: WIPED };
+}
+
+const WIPED = "the database is gone, the snapshots on this node are there";
+
+const RUNS =
+  "k3s runs on this node, although it was stopped and held: whoever started it has the " +
+  "last word; nothing was wiped, stop k3s and ask for a new server.rejoin";
+
+/** What the node shows of a wipe that was cut short: the move of the database is its one moment. */
+export async function probeWipe(tools: Tools): Promise<Probe> {
+  const { id, ports } = tools;
+  const { before, member } = Stopped.parse(tools.handed);
+  if (!await isK3sDown(tools)) return { kind: "unclear", message: RUNS };
+  const aside = await ports.disk.stat(asidePath(id));
+  if (!aside.ok) return { kind: "unclear", message: aside.error.message };
+  if (aside.value !== null) return { kind: "completed", evidence: WIPED };
+  const { etcd } = await readDatabase(ports.disk);
+  if (etcd === "absent") {
+    return before.etcd === "absent"
+      ? { kind: "not_begun" }
+      : { kind: "completed", evidence: WIPED };
+  }
+  if (await memberName(ports) === member) return { kind: "not_begun" };
+  const message =
+    `${ETCD} holds another database than before: k3s was started meanwhile; look at it, ` +
+    "and ask for a new server.rejoin";
+  return { kind: "unclear", message };
+}
+
+/** Removes what is left of the database, all but the snapshots. Can be repeated. */
+export async function clear({ disk }: Ports): Promise<Result<void, DiskError>> {
+  const names = await disk.list(K3S_DATABASE_DIRECTORY);
+  if (!names.ok) return names;
+  for (const name of names.value ?? []) {
+    const path = `${K3S_DATABASE_DIRECTORY}/${name}`;
+    if (path === K3S_SNAPSHOT_DIRECTORY || path === ETCD) continue;
+    const removed = await disk.remove(path);
+    if (!removed.ok) return removed;
+  }
+  return names.value === null ? ok(undefined) : await disk.syncDirectory(K3S_DATABASE_DIRECTORY);
+}
+
+/** Ends the operation before anything was wiped: k3s goes on with its database, where that is its own. */
+export async function giveBack(tools: Tools, why: string, code?: string): Promise<StepEnd> {
+  const { id, ports } = tools;
+  const failed = (message: string): StepEnd => ({
+    kind: "failed",
+    message: `nothing was wiped, ${message}: ${why}`,
+    ...(code === undefined ? {} : { code }),
+  });
+  const hold = await readHold(ports);
+  if (hold === null) return failed("and k3s was not stopped");
+  // What a restore holds is no database to start k3s on.
+  if (!hold.includes(id)) return failed(`k3s stays held as it was before (${K3S_HOLD_FILE})`);
+  const lifted = await liftHold(ports);
+  const started = lifted.ok ? await ports.systemd.start(K3S_UNIT) : lifted;
+  if (started.ok) return failed("k3s is started again on its own database");
+  return failed(
+    `k3s is not started again (${started.error.message}; remove ${K3S_HOLD_FILE}, then systemctl ` +
+      `start ${K3S_UNIT})`,
+  );
+}
+
+/** The cluster as it is now, after a while for it: it may choose a leader just now. */
+async function safeQuorum(tools: Tools, uid: string): Promise<Result<Quorum, string>> {
+  let why = "";
+  const found = await lookFor(
+    tools,
+    "the cluster to go on without this server",
+    LOOK_MS,
+    async () => {
+      const quorum = await quorumNow(tools, uid);
+      why = quorum.ok ? quorum.value.words : quorum.error;
+      return quorum.ok && quorum.value.isSafe ? quorum.value : null;
+    },
+  );
+  return found === null ? fail(why) : ok(found);
+}
+
+/** Whether the cluster that this server joins goes on without it. The error is for people. */
+export async function quorumNow(
+  { ports, node }: Tools,
+  uid: string,
+): Promise<Result<Quorum, string>> {
+  const target = await findTarget(ports);
+  if (!target.ok) return target;
+  const view = await lookAtTarget(ports, target.value, uid);
+  return view.ok ? ok(await lookAtQuorum(ports, node, view.value)) : view;
+}
+
+/** One rename, so that the database is either there or not. */
+async function setAside({ disk }: Ports, id: string): Promise<Result<void, DiskError>> {
+  const there = await disk.stat(ETCD);
+  if (!there.ok) return there;
+  if (there.value === null) return ok(undefined);
+  const moved = await disk.rename(ETCD, asidePath(id));
+  return moved.ok ? await disk.syncDirectory(K3S_DATABASE_DIRECTORY) : moved;
+}
+
+function asidePath(id: string): string {
+  return `${K3S_DATABASE_DIRECTORY}/etcd-wiped-${id}`;
+}
+
+function failedOutside(why: string): StepEnd {
+  const message =
+    `the database could not be wiped: ${why}; this server is no member of the cluster ` +
+    `any more, k3s stays stopped and held (${K3S_HOLD_FILE}). A new server.rejoin may follow`;
+  return { kind: "failed", message };
+}

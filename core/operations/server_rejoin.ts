@@ -1,0 +1,165 @@
+import * as z from "zod";
+import { namespaceUid } from "../cluster/kubernetes_facts.ts";
+import { findK3sProcesses } from "../host/k3s_processes.ts";
+import type { JsonObject } from "../json.ts";
+import { fail, ok, type Result } from "../result.ts";
+import { K3S_DATABASE_DIRECTORY, K3S_HOLD_FILE, K3S_UNIT } from "../state/paths.ts";
+import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
+import { hasK3sEnded } from "./k3s_stop.ts";
+import { memberName } from "./rejoin/quorum.ts";
+import { proveJoined } from "./rejoin/prove_joined.ts";
+import { clear, giveBack, probeWipe, quorumNow, Stopped, wipeDb } from "./rejoin/wipe.ts";
+import { readDatabase } from "./restore/database.ts";
+import { isUnitUp, liftHold, placeHold, readHold } from "./restore/hold.ts";
+import { TIMEOUT_MS } from "./timeouts.ts";
+
+type Tools = StepTools<JsonObject>;
+
+/**
+ * Lets a server begin anew as a member of its cluster: after a restore on another server, or with a
+ * database that is broken. Refused on the only server, and on one without which the cluster would have no
+ * majority; the cluster to join is looked at first, and again before anything is wiped. Snapshots on the
+ * node stay. From stop_k3s until the wipe is done k3s is held, a reboot included.
+ */
+export const serverRejoin = defineOperation({
+  kind: "server.rejoin",
+  params: z.strictObject({}) as unknown as z.ZodType<JsonObject>,
+  needsApi: true,
+  apiMayBeElsewhere: true,
+  needsServers: true,
+  steps: {
+    stop_k3s: { timeoutMs: TIMEOUT_MS.rejoinStop, run: stopK3s },
+    wipe_db: { timeoutMs: TIMEOUT_MS.rejoinWipe, run: wipeDb, probe: probeWipe },
+    start_k3s: { timeoutMs: TIMEOUT_MS.unitStart, run: startK3s },
+    wait_api: { timeoutMs: TIMEOUT_MS.rejoinApi, run: waitApi },
+  },
+  output: () => ({}),
+});
+
+/** Checks, holds k3s and stops it. */
+async function stopK3s(tools: Tools): Promise<StepEnd> {
+  const { id, ports, say } = tools;
+  const uid = await knownUid(tools);
+  if (!uid.ok) return await giveBack(tools, uid.error, "checks_failed");
+  const busy = await snapshotUnderWay(tools);
+  if (busy !== null) return await giveBack(tools, busy, "checks_failed");
+  const quorum = await quorumNow(tools, uid.value);
+  if (!quorum.ok) return await giveBack(tools, quorum.error, "checks_failed");
+  const { isSafe, words } = quorum.value;
+  await say(words);
+  if (!isSafe) return await giveBack(tools, words, "no_majority");
+
+  if (await readHold(ports) === null) {
+    const held = await placeHold(
+      ports,
+      `server.rejoin ${id} holds k3s until its database is wiped`,
+    );
+    if (!held.ok) return await giveBack(tools, `k3s cannot be held: ${held.error.message}`);
+  }
+  const stop = await ports.systemd.stop(K3S_UNIT);
+  if (!stop.ok) await say(stop.error.message);
+  if (!await hasK3sEnded(tools)) {
+    return await giveBack(tools, "k3s did not end when it was told to");
+  }
+  return {
+    kind: "done",
+    handed: {
+      uid: uid.value,
+      before: await readDatabase(ports.disk),
+      member: await memberName(ports),
+    },
+    evidence: `${K3S_UNIT} is stopped and held; ${words}`,
+  };
+}
+
+/** kube-system's UID, by which the cluster is known; of a node that forgot it, its own API's. */
+async function knownUid({ ports, node }: Tools): Promise<Result<string, string>> {
+  if (node.kubeSystemUid !== null) return ok(node.kubeSystemUid);
+  const namespace = await ports.k8s.get({
+    apiVersion: "v1",
+    resource: "namespaces",
+    name: "kube-system",
+  });
+  const uid = namespace.ok && namespace.value !== null ? namespaceUid(namespace.value) : null;
+  return uid === null
+    ? fail(
+      "this node does not know its cluster's kube-system UID: nothing could prove what it joins",
+    )
+    : ok(uid);
+}
+
+/** A snapshot that is being taken lies beside the database. */
+async function snapshotUnderWay({ ports }: Tools): Promise<string | null> {
+  const found = await findK3sProcesses(ports.machine);
+  if (!found.ok) return found.error.message;
+  const busy = found.value.find(({ work }) => work === "etcd-snapshot");
+  return busy === undefined
+    ? null
+    : `k3s takes or changes a snapshot at the moment (process ${busy.pid}): try again after it`;
+}
+
+/** Starts k3s on no database, so that it joins; or again, where it was started before. */
+async function startK3s(tools: Tools): Promise<StepEnd> {
+  const { ports } = tools;
+  if (await readHold(ports) !== null) {
+    // While it is held nothing can have started it: whatever database is there is none it may join with.
+    const { etcd } = await readDatabase(ports.disk);
+    if (etcd !== "absent") {
+      const message =
+        `there is a database in ${K3S_DATABASE_DIRECTORY} again: k3s is not started, and ` +
+        `stays held (${K3S_HOLD_FILE}). A new server.rejoin may follow`;
+      return { kind: "failed", message };
+    }
+    const cleared = await clear(ports);
+    if (!cleared.ok) return { kind: "failed", message: cleared.error.message };
+  }
+  const lifted = await liftHold(ports);
+  if (!lifted.ok) return { kind: "failed", message: lifted.error.message };
+  const started = await ports.systemd.start(K3S_UNIT);
+  if (!started.ok) return { kind: "failed", message: started.error.message };
+  return { kind: "done", evidence: `${K3S_UNIT} is started without a database: it joins` };
+}
+
+/** Waits until this server is a member of the same cluster. In another one it is stopped again. */
+async function waitApi(tools: Tools): Promise<StepEnd> {
+  const { ports, say, waitFor } = tools;
+  const { uid } = Stopped.parse(tools.handed);
+  // Only this step holds k3s again after it was started: it was cut short right after that.
+  const held = await readHold(ports);
+  if (held !== null) return await stopWrongCluster(tools, held);
+  let why = "";
+  const end = await waitFor("this server to be in its cluster again", async () => {
+    const proof = await proveJoined(ports, uid);
+    if (proof.kind !== "waits") return proof;
+    if (proof.why !== why) await say(proof.why);
+    why = proof.why;
+    return null;
+  });
+  if (end === null) {
+    const message =
+      `this server has not joined: ${why}; its old database is gone, and k3s goes on ` +
+      `trying: see journalctl -u ${K3S_UNIT}`;
+    return { kind: "failed", message };
+  }
+  if (end.kind === "wrong") return await stopWrongCluster(tools, end.why);
+  const members = end.kind === "joined" ? end.members : 0;
+  return {
+    kind: "done",
+    evidence: `the API is up on etcd, kube-system has the UID ${uid}, and this server is one of ` +
+      `${members} members`,
+  };
+}
+
+/** What came up is not the cluster that this server belongs to. */
+async function stopWrongCluster({ ports, say }: Tools, why: string): Promise<StepEnd> {
+  const held = await placeHold(ports, why);
+  if (!held.ok) await say(held.error.message);
+  const stop = await ports.systemd.stop(K3S_UNIT);
+  if (!stop.ok) await say(stop.error.message);
+  const isDown = held.ok && stop.ok && !await isUnitUp(ports);
+  const how = isDown
+    ? `k3s was stopped again and is held (${K3S_HOLD_FILE})`
+    : "k3s could not be stopped and held again, and may run";
+  const message = `${why.trim()}; ${how}. A new server.rejoin may follow`;
+  return { kind: "failed", code: "wrong_cluster", message };
+}
