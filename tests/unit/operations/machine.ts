@@ -11,6 +11,7 @@ import { createFakeMetadata } from "../../../adapters/fake/metadata.ts";
 import { createFakePrograms } from "../../../adapters/fake/programs.ts";
 import { createFakeRandom } from "../../../adapters/fake/random.ts";
 import { createFakeS3, type FakeS3 } from "../../../adapters/fake/s3.ts";
+import { createFakeServers } from "../../../adapters/fake/servers.ts";
 import { createFakeSnapshotFile } from "../../../adapters/fake/snapshot_file.ts";
 import { createFakeSystemd, type FakeSystemd } from "../../../adapters/fake/systemd.ts";
 import { openChannels } from "../../../core/agent/channels.ts";
@@ -97,6 +98,7 @@ export function createMachine(change: (machine: Machine) => Partial<Ports> = () 
       systemd,
       k3s: createFakeK3s("v1.36.3+k3s1"),
       s3,
+      servers: createFakeServers(),
       snapshotFile: createFakeSnapshotFile(disk),
       artifacts: createFakeArtifacts(disk),
       programs: createFakePrograms(disk),
