@@ -1,6 +1,7 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Random } from "../../core/ports/random.ts";
+import type { verify } from "../../core/protocol/signing.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Memory } from "./memory.ts";
 import type { PortalState } from "./state.ts";
@@ -23,6 +24,8 @@ export interface Portal {
   origin(): string;
   /** Path of the protocol's base, `/agent/v1` if nobody says otherwise. */
   readonly base: string;
+  /** How agents' signatures are verified; in JavaScript unless told. */
+  readonly verify?: typeof verify;
   /** The lab's release keys, first and second. */
   readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
 }

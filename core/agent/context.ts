@@ -4,6 +4,7 @@ import type { ConditionCode } from "../protocol/conditions.ts";
 import type { Config } from "../state/config.ts";
 import { clear, raise } from "../state/conditions.ts";
 import type { Binding } from "../state/identity.ts";
+import type { Sign } from "../protocol/signing.ts";
 import type { Store } from "../state/store.ts";
 import type { Channels } from "./channels.ts";
 import type { IdentityHolder } from "./identity_holder.ts";
@@ -26,6 +27,8 @@ export interface Context {
   readonly trialMs: number;
   /** How long the image of an upgrade has to pass its health gate, milliseconds. */
   readonly gateMs: number;
+  /** How requests are signed. */
+  readonly sign: Sign;
   /** The write that fails for want of room, if one does. */
   readonly diskTrouble: () => DiskError | null;
 }

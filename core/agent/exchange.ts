@@ -4,7 +4,7 @@ import type { JsonValue } from "../json.ts";
 import { type Meaning, meaningOf } from "../protocol/answer.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
 import { MAX_REFUSALS, type Reaction, reactionTo } from "../protocol/reaction.ts";
-import { sign, signedBytes } from "../protocol/signing.ts";
+import { signedBytesOf } from "../protocol/signing.ts";
 import type { KeyPairs } from "../state/identity.ts";
 import type { ChannelName } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
@@ -49,10 +49,11 @@ export type Outcome =
  */
 export async function exchange(context: BoundContext, request: SignedRequest): Promise<Outcome> {
   const body = bodyOf(request);
-  const key = keyOf(request, body);
+  const digest = bytesToHex(sha256(body));
+  const key = keyOf(request, digest);
   // A sync's body always differs, so its refusals are counted in a row instead.
   const memoryKey = request.channel === "sync" ? "sync" : key;
-  if (request.channel !== "sync" && wasRefused(context, request)) {
+  if (request.channel !== "sync" && isRefused(context, key)) {
     return await notSent(context, request.channel, REFUSED_BEFORE);
   }
   if (body.length > MAX_BODY) {
@@ -69,7 +70,7 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
   let keys = context.identity.current.keys;
   const refused: KeyPairs[] = [];
   while (true) {
-    const reply = await send(context, request, body, key, keys);
+    const reply = await send(context, request, { body, digest, key }, keys);
     if (!reply.ok && reply.error.code === "aborted") return { do: "aborted" };
     const meaning = forNow(request, meaningOf(reply, correctedNow(context)));
     // While a key rotation is under way, a 401 counts only after both keys were refused (protocol §1).
@@ -101,15 +102,20 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
 
 /** Whether the portal refused this request so often that it is not sent again before a restart. */
 export function wasRefused(context: BoundContext, request: SignedRequest): boolean {
-  return context.requests.of(keyOf(request, bodyOf(request))).refused >= MAX_REFUSALS;
+  return isRefused(context, keyOf(request, bytesToHex(sha256(bodyOf(request)))));
+}
+
+function isRefused(context: BoundContext, key: string): boolean {
+  return context.requests.of(key).refused >= MAX_REFUSALS;
 }
 
 function bodyOf({ body }: SignedRequest): Uint8Array {
   return body === undefined ? new Uint8Array() : new TextEncoder().encode(JSON.stringify(body));
 }
 
-function keyOf({ method, path }: SignedRequest, body: Uint8Array): string {
-  return `${method} ${path} ${bytesToHex(sha256(body))}`;
+/** `digest`: lower-case hex SHA-256 of the body. */
+function keyOf({ method, path }: SignedRequest, digest: string): string {
+  return `${method} ${path} ${digest}`;
 }
 
 /** A manifest that is not there (404) may still come: it is asked for in later cycles, however often. */
@@ -120,25 +126,29 @@ function forNow(request: SignedRequest, meaning: Meaning): Meaning {
   return { kind: "trouble", code: meaning.code || "http_404", message: meaning.message };
 }
 
-function send(
+async function send(
   context: BoundContext,
   request: SignedRequest,
-  body: Uint8Array,
-  key: string,
+  { body, digest, key }: {
+    readonly body: Uint8Array;
+    readonly digest: string;
+    readonly key: string;
+  },
   keys: KeyPairs,
 ) {
   const url = new URL(context.portal + request.path);
   const path = url.pathname + url.search;
   const second = context.requests.secondFor(key, Math.floor(correctedNow(context) / 1000));
-  const bytes = signedBytes({ method: request.method, path, timestamp: second, body });
-  return context.ports.http.request({
+  const bytes = signedBytesOf({ method: request.method, path, timestamp: second }, digest);
+  const signature = await context.sign(keys.signing, bytes);
+  return await context.ports.http.request({
     method: request.method,
     url: url.href,
     headers: {
       "PBX-Protocol": "1",
       "PBX-Agent": context.binding.agent_id,
       "PBX-Timestamp": String(second),
-      "PBX-Signature": encodeBase64(sign(keys.signing, bytes)),
+      "PBX-Signature": encodeBase64(signature),
       ...(request.body === undefined ? {} : { "Content-Type": "application/json" }),
     },
     ...(request.body === undefined ? {} : { body }),

@@ -2,6 +2,7 @@ import type { DiskError } from "../ports/disk.ts";
 import type { Ports } from "../ports/mod.ts";
 import type { Config } from "../state/config.ts";
 import { watchDisk } from "../state/disk_watch.ts";
+import { type Sign, sign as signInScript } from "../protocol/signing.ts";
 import { type Identity, newKeys, saveIdentity } from "../state/identity.ts";
 import { IDENTITY_FILE } from "../state/paths.ts";
 import { openStore } from "../state/store.ts";
@@ -34,6 +35,8 @@ export interface Setup {
   readonly trialMs?: number;
   /** How long the image of an upgrade has, milliseconds; 20 minutes where a lab does not say otherwise. */
   readonly gateMs?: number;
+  /** How requests are signed; in JavaScript unless told. */
+  readonly sign?: Sign;
 }
 
 /**
@@ -61,10 +64,11 @@ export async function runAgent(setup: Setup): Promise<RunEnd> {
 }
 
 function openContext(
-  { ports, program, config, stop, cycleMs = CYCLE_MS, trialMs = TRIAL_MS, gateMs = GATE_MS }: Setup,
+  { ports, program, config, stop, ...others }: Setup,
   { state, saved }: Beginning,
   diskTrouble: () => DiskError | null,
 ): Context {
+  const { cycleMs = CYCLE_MS, trialMs = TRIAL_MS, gateMs = GATE_MS, sign = signInScript } = others;
   const store = openStore(ports.disk, state, saved);
   return {
     ports,
@@ -79,6 +83,7 @@ function openContext(
     cycleMs,
     trialMs,
     gateMs,
+    sign,
     diskTrouble,
   };
 }

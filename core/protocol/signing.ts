@@ -15,10 +15,24 @@ export interface SignedParts {
 }
 
 /** The bytes that the agent signs for one request (protocol §1). */
-export function signedBytes({ method, path, timestamp, body }: SignedParts): Uint8Array {
-  const lines = ["pbx-agent-v1", method, path, String(timestamp), bytesToHex(sha256(body))];
+export function signedBytes({ body, ...parts }: SignedParts): Uint8Array {
+  return signedBytesOf(parts, bytesToHex(sha256(body)));
+}
+
+/** The same for a body of which only the hash is at hand, lower-case hex SHA-256. */
+export function signedBytesOf(
+  { method, path, timestamp }: Omit<SignedParts, "body">,
+  bodySha256: string,
+): Uint8Array {
+  const lines = ["pbx-agent-v1", method, path, String(timestamp), bodySha256];
   return new TextEncoder().encode(lines.join("\n"));
 }
+
+/** Signs as {@link sign} does, by whatever means the program has for it. */
+export type Sign = (
+  seed: Secret<Uint8Array>,
+  bytes: Uint8Array,
+) => Uint8Array | Promise<Uint8Array>;
 
 /** The 64-byte Ed25519 signature over `bytes`, by the key that the 32-byte `seed` makes. */
 export function sign(seed: Secret<Uint8Array>, bytes: Uint8Array): Uint8Array {

@@ -27,6 +27,7 @@ import { jsonBytes } from "../../../core/state/json_document.ts";
 import { loadIdentity, newKeys } from "../../../core/state/identity.ts";
 import { BOOTSTRAP_FILE, STATE_FILE } from "../../../core/state/paths.ts";
 import { EMPTY_STATE } from "../../../core/state/state.ts";
+import { sign } from "../../../core/protocol/signing.ts";
 import { loadState, openStore } from "../../../core/state/store.ts";
 
 /** The node that every test of operations is about. */
@@ -201,6 +202,7 @@ export async function openAgent(
     cycleMs: 30_000,
     trialMs: 600_000,
     gateMs: 1_200_000,
+    sign,
     diskTrouble: () => null,
     binding,
     identity: holdIdentity(ports.disk, { ...keys, binding }),
