@@ -72,10 +72,11 @@ export function createBook(): Book {
 function verdictOf(id: RuleId, entry: Entry | undefined): Verdict {
   const { checks, findings, skipped, note } = entry ??
     { checks: 0, findings: [], skipped: null, note: null };
-  const rule = { id, ...RULES[id], checks, findings };
+  const rule: Omit<Verdict, "verdict"> = { id, ...RULES[id], checks, findings };
   if (findings.length > 0) return { ...rule, verdict: "fail" };
   if (checks === 0) {
-    return { ...rule, verdict: "skip", reason: skipped ?? "nothing came up that it is about" };
+    const reason = skipped ?? (rule.needs === undefined ? "nothing came up that it is about" : "");
+    return { ...rule, verdict: "skip", ...(reason === "" ? {} : { reason }) };
   }
   return { ...rule, verdict: "pass", ...(note === null ? {} : { reason: note }) };
 }

@@ -193,6 +193,7 @@ export const RULES = {
   "desired.addons": {
     paragraph: "§6",
     title: "The release has the desired add-ons, and their options as they are declared",
+    needs: "a desired state with add-ons",
   },
   "times.rfc3339": { paragraph: "§4", title: "Every time is RFC 3339, with seconds and a zone" },
   "identifiers": { paragraph: "§8", title: "Every identifier has its form" },

@@ -1,3 +1,4 @@
+import { fail, ok, type Result } from "../../core/result.ts";
 import type { Verdict } from "./book.ts";
 import { walkBodies } from "./bodies.ts";
 import { walkClock, walkReplay } from "./clock_and_replay.ts";
@@ -44,9 +45,11 @@ const PARTS: readonly { readonly name: string; walk(kit: Kit, main: Player): Pro
 /**
  * Walks a portal through the protocol as an agent would, and as one that breaks it, and judges every rule
  * that the protocol puts on a portal. It enrolls two agents, which stay enrolled; no operation is carried
- * out. Trouble on the way is a finding, never an exception.
+ * out. Trouble on the way is a finding; only a portal that never answers is a failure, told in words.
  */
-export async function runConformance(options: ConformanceOptions): Promise<Conformance> {
+export async function runConformance(
+  options: ConformanceOptions,
+): Promise<Result<Conformance, string>> {
   const { clock, hands } = options;
   const begunAt = clock.now();
   const begun = clock.monotonic();
@@ -54,6 +57,10 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   const kit = createKit({ ...options, tokens });
   options.progress?.("enrollment");
   await walkEnrollment(kit);
+  const [first] = kit.wire.exchanges;
+  if (kit.wire.exchanges.every(({ answer }) => answer === null)) {
+    return fail(`${options.base} does not answer (${first?.failure ?? "nothing was sent"})`);
+  }
   if (kit.main !== null) {
     for (const { name, walk } of PARTS) {
       options.progress?.(name);
@@ -63,7 +70,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
   judgeAll(kit);
   const rules = kit.book.verdicts().map((verdict) => tellWhy(kit, verdict));
   const count = (kind: Verdict["verdict"]) => rules.filter((rule) => rule.verdict === kind).length;
-  return {
+  return ok({
     kind: "pbx-conformance-report",
     format: 1,
     portal: options.base,
@@ -74,7 +81,7 @@ export async function runConformance(options: ConformanceOptions): Promise<Confo
     failed: count("fail"),
     skipped: count("skip"),
     rules,
-  };
+  });
 }
 
 /** Without an agent nearly nothing can be tried: that is said. No finding ever shows a secret. */

@@ -87,7 +87,7 @@ export async function walk(
     return reply.answer;
   }
 
-  return await runConformance({
+  const report = await runConformance({
     base: "https://agents.example.com/agent/v1",
     tokens: [],
     releaseKeys: RELEASE_KEYS.map(signingPublicKey),
@@ -111,6 +111,8 @@ export async function walk(
     },
     ...differs,
   });
+  if (!report.ok) throw new Error(report.error);
+  return report.value;
 }
 
 function onTheWire(request: HttpRequest): WireRequest & { readonly body: Uint8Array } {
