@@ -1,5 +1,6 @@
 import { escapeUnseen } from "../adapters/log_record.ts";
 import type { Status } from "../core/agent/status.ts";
+import type { Slot, Slots } from "../core/host/slots.ts";
 import type { Stage } from "../core/state/state.ts";
 
 /** Everything that `status` prints. */
@@ -8,6 +9,8 @@ export interface WholeStatus extends Status {
   readonly running: boolean;
   readonly pid: number | null;
   readonly k3s_unit: string;
+  /** What the boot loader has; null where it cannot be asked. */
+  readonly slots: Slots | null;
 }
 
 /** What a stage means to somebody who operates the cluster. */
@@ -39,7 +42,7 @@ export function statusText(status: WholeStatus): string {
       status.pending.k3s_restart ? `pending: ${status.pending.reason ?? ""}` : "none pending",
     ],
   ];
-  rows.push(...updateRows(status));
+  rows.push(...updateRows(status), ...slotRows(status));
   if (status.operation !== null) {
     rows.push(["operation", `${status.operation.id} (${status.operation.kind})`]);
   }
@@ -75,6 +78,22 @@ function updateRows({ update }: WholeStatus): [string, string][] {
   for (const [version, { reason, message, again_at }] of Object.entries(update.holds)) {
     rows.push(["update", `${version} not before ${again_at} (${reason}): ${message}`]);
   }
+  return rows;
+}
+
+/** The images on the ESP, and what happens next; nothing on a machine without systemd-boot. */
+function slotRows({ slots }: WholeStatus): [string, string][] {
+  if (slots === null) return [];
+  const name = (slot: Slot | null) =>
+    slot === null ? "unknown" : `${slot.entry}${slot.release === null ? "" : ` (${slot.release})`}`;
+  const pinned = slots.default === null
+    ? "none is the default"
+    : slots.default.entry === slots.booted?.entry
+    ? "the default"
+    : `the default is ${name(slots.default)}`;
+  const rows: [string, string][] = [["image", `${name(slots.booted)}, ${pinned}`]];
+  for (const slot of slots.others) rows.push(["", `beside it ${name(slot)}`]);
+  rows.push(["", slots.next]);
   return rows;
 }
 

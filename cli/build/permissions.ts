@@ -5,6 +5,8 @@ import {
   K3S_HOLD_DROP_IN,
   K3S_PROGRAM,
   parentOf,
+  RETURN_UNITS,
+  RETURN_UNITS,
   ROLLBACK_UNITS,
   STATE_DIRECTORY,
   SYSTEMD_DIRECTORY,
@@ -29,14 +31,8 @@ export const PERMISSIONS: readonly Permission[] = [
   { may: "own", what: "/var/lib/rancher", why: "k3s's manifests, token, snapshots and database" },
   { may: "read", what: SYSTEMD_DIRECTORY, why: "which units are there; to sync the folder" },
   { may: "own", what: AGENT_UNIT_FILE, why: "uninstall removes it" },
-  ...ROLLBACK_UNITS.flatMap((unit) =>
-    // A document is written beside its place first.
-    ["", ".tmp"].map((ending): Permission => ({
-      may: "own",
-      what: `${SYSTEMD_DIRECTORY}/${unit}${ending}`,
-      why: "takes back an update that does not prove itself",
-    }))
-  ),
+  ...unitFiles(ROLLBACK_UNITS, "takes back an update that does not prove itself"),
+  ...unitFiles(RETURN_UNITS, "returns to the node image before one that does not prove itself"),
   { may: "own", what: parentOf(K3S_HOLD_DROP_IN), why: "keeps k3s stopped during a restore" },
   {
     may: "own",
@@ -78,6 +74,26 @@ export const PERMISSIONS: readonly Permission[] = [
   { may: "sys", what: "systemMemoryInfo", why: "for the report" },
   { may: "sys", what: "statfs", why: "the room on the disk" },
 ];
+
+/** A unit's file; a document is written beside its place first. */
+function ownUnit(unit: string, why: string): readonly Permission[] {
+  return ["", ".tmp"].map((ending) => ({
+    may: "own",
+    what: `${SYSTEMD_DIRECTORY}/${unit}${ending}`,
+    why,
+  }));
+}
+
+/** The files of units, and what stands beside each while it is written. */
+function unitFiles(units: readonly string[], why: string): readonly Permission[] {
+  return units.flatMap((unit) =>
+    ["", ".tmp"].map((ending): Permission => ({
+      may: "own",
+      what: `${SYSTEMD_DIRECTORY}/${unit}${ending}`,
+      why,
+    }))
+  );
+}
 
 /**
  * The flags of `deno compile` for them. The network is open to every host: the portal is named on the

@@ -1,11 +1,12 @@
 import { createNodeClock } from "../../adapters/node/clock.ts";
-import { createNodeDisk } from "../../adapters/node/disk.ts";
 import { createNodeSystemd } from "../../adapters/node/systemd.ts";
 import { lockHolder } from "../../adapters/node/lock.ts";
+import { readSlots } from "../../core/agent/slots_view.ts";
 import { readStatus } from "../../core/agent/status.ts";
 import { K3S_UNIT, LOCK_FILE } from "../../core/state/paths.ts";
 import type { Arguments } from "../arguments.ts";
 import { EXIT, type ExitCode } from "../exit_codes.ts";
+import { nodePorts } from "../node_ports.ts";
 import { print } from "../print.ts";
 import { statusText } from "../status_text.ts";
 import { VERSION } from "../version.ts";
@@ -13,8 +14,10 @@ import { VERSION } from "../version.ts";
 /** `pbx-agent status`: what the agent's files and the node say now. */
 export async function status(args: Arguments): Promise<ExitCode> {
   const rooted = args.root === undefined ? {} : { root: args.root };
-  const [known, holder, k3s] = await Promise.all([
-    readStatus(createNodeDisk(rooted)),
+  const { disk, boot } = nodePorts(rooted);
+  const [known, slots, holder, k3s] = await Promise.all([
+    readStatus(disk),
+    readSlots(disk, boot),
     lockHolder(LOCK_FILE, rooted),
     createNodeSystemd({ ...rooted, clock: createNodeClock() }).unitState(K3S_UNIT),
   ]);
@@ -23,6 +26,7 @@ export async function status(args: Arguments): Promise<ExitCode> {
     running: holder.held,
     pid: holder.pid,
     ...known,
+    slots,
     k3s_unit: k3s,
   };
   print("stdout", args.text ? statusText(whole) : `${JSON.stringify(whole, null, 2)}\n`);

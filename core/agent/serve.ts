@@ -8,6 +8,7 @@ import type { LifeEvent } from "./life.ts";
 import { noteBoot } from "./note_boot.ts";
 import { operate } from "./operate.ts";
 import { type InFlight, sendEvents } from "./send_events.ts";
+import { settleUpgrade } from "./settle_upgrade.ts";
 import { openWaker, type Waker } from "./waker.ts";
 
 /** A cycle comes up to this part of its length sooner or later: 30 s give or take 5 s (protocol §4). */
@@ -47,6 +48,7 @@ export async function serve(
   ];
   const { clock } = context.ports;
   await noteBoot(context);
+  await settleUpgrade(context);
   while (!context.stop.aborted) {
     let nextTask: Task | null = null;
     let nextDue = Number.POSITIVE_INFINITY;

@@ -4,6 +4,7 @@ import {
   AGENT_UNIT_FILE,
   CONFIG_DIRECTORY,
   K3S_HOLD_DROP_IN,
+  RETURN_UNITS,
   ROLLBACK_UNITS,
   STATE_DIRECTORY,
   SYSTEMD_DIRECTORY,
@@ -15,15 +16,18 @@ export type UninstallStep =
   | { readonly kind: "remove"; readonly path: string }
   | { readonly kind: "daemon_reload" };
 
+/** Units that come and go with updates and upgrades. */
+const OWN_UNITS = [...ROLLBACK_UNITS, ...RETURN_UNITS];
+
 /**
  * Everything that is removed (operations.md, Uninstall), in this order: the units first, so that nothing
  * starts what is being taken away; the state last but for the configuration, so that a run that is cut
  * short can be repeated. k3s, its configuration and every Kubernetes object stay.
  */
 export const UNINSTALL_PLAN: readonly UninstallStep[] = [
-  ...ROLLBACK_UNITS.map((unit) => ({ kind: "stop_and_disable", unit }) as const),
+  ...OWN_UNITS.map((unit) => ({ kind: "stop_and_disable", unit }) as const),
   { kind: "stop_and_disable", unit: AGENT_UNIT },
-  ...ROLLBACK_UNITS.map((unit) =>
+  ...OWN_UNITS.map((unit) =>
     ({
       kind: "remove",
       path: `${SYSTEMD_DIRECTORY}/${unit}`,

@@ -200,7 +200,7 @@ Deno.test("statusText: what a portal says cannot steer a terminal or forge a lin
   const world = await enrolled(SEED);
   const error = { code: "no", message: "gone\u001b[2J\nagent      all is well" };
   await answered(world, "sync", () => json(418, { error }));
-  const whole = { version: "1.4.0", running: true, pid: 1, k3s_unit: "active" };
+  const whole = { version: "1.4.0", running: true, pid: 1, k3s_unit: "active", slots: null };
   const text = statusText({ ...await world.status(), ...whole });
   assert.ok(!text.includes("\u001b") && !/^agent +all is well/m.test(text), text);
   await world.stop();

@@ -9,6 +9,7 @@ const UNIT = "/etc/systemd/system/pbx-agent.service";
 async function installUnits(world: World): Promise<void> {
   await world.write(UNIT, "[Service]\nExecStart=/var/lib/pbx-agent/bin/pbx-agent run\n", 0o644);
   await world.write("/etc/systemd/system/pbx-agent-rollback.timer", "[Timer]\n", 0o644);
+  await world.write("/etc/systemd/system/pbx-agent-return.timer", "[Timer]\n", 0o644);
   await world.write("/etc/systemd/system/pbx-agent-rollback.service", "[Service]\n", 0o644);
   await world.write("/etc/systemd/system/k3s.service.d/50-pbx-hold.conf", "[Unit]\n", 0o644);
   await world.write("/etc/systemd/system/other.service", "[Service]\n", 0o644);
@@ -38,6 +39,8 @@ async function assertGone(world: World, what: string): Promise<void> {
       UNIT,
       "/etc/systemd/system/pbx-agent-rollback.timer",
       "/etc/systemd/system/pbx-agent-rollback.service",
+      "/etc/systemd/system/pbx-agent-return.timer",
+      "/etc/systemd/system/pbx-agent-return.service",
       "/etc/systemd/system/k3s.service.d/50-pbx-hold.conf",
     ]
   ) assert.equal(await exists(world, path), false, `${what}: ${path} is still there`);
