@@ -6,7 +6,6 @@ import {
   K3S_PROGRAM,
   parentOf,
   RETURN_UNITS,
-  RETURN_UNITS,
   ROLLBACK_UNITS,
   STATE_DIRECTORY,
   SYSTEMD_DIRECTORY,
@@ -31,8 +30,12 @@ export const PERMISSIONS: readonly Permission[] = [
   { may: "own", what: "/var/lib/rancher", why: "k3s's manifests, token, snapshots and database" },
   { may: "read", what: SYSTEMD_DIRECTORY, why: "which units are there; to sync the folder" },
   { may: "own", what: AGENT_UNIT_FILE, why: "uninstall removes it" },
-  ...unitFiles(ROLLBACK_UNITS, "takes back an update that does not prove itself"),
-  ...unitFiles(RETURN_UNITS, "returns to the node image before one that does not prove itself"),
+  ...ROLLBACK_UNITS.flatMap((unit) =>
+    ownUnit(unit, "takes back an update that does not prove itself")
+  ),
+  ...RETURN_UNITS.flatMap((unit) =>
+    ownUnit(unit, "returns to the node image before one that does not prove itself")
+  ),
   { may: "own", what: parentOf(K3S_HOLD_DROP_IN), why: "keeps k3s stopped during a restore" },
   {
     may: "own",
@@ -82,17 +85,6 @@ function ownUnit(unit: string, why: string): readonly Permission[] {
     what: `${SYSTEMD_DIRECTORY}/${unit}${ending}`,
     why,
   }));
-}
-
-/** The files of units, and what stands beside each while it is written. */
-function unitFiles(units: readonly string[], why: string): readonly Permission[] {
-  return units.flatMap((unit) =>
-    ["", ".tmp"].map((ending): Permission => ({
-      may: "own",
-      what: `${SYSTEMD_DIRECTORY}/${unit}${ending}`,
-      why,
-    }))
-  );
 }
 
 /**
