@@ -40,6 +40,11 @@ export async function layOutWorld(flags: readonly string[]): Promise<World> {
   const parts = await vmParts();
   const folder = await Deno.makeTempDir({ prefix: "pbx-upgrade-" });
   const [program, portal] = await Promise.all([buildAgentProgram(), startHostPortal()]);
+  // No bucket: the stand-in's snapshots stay on the node.
+  const secrets = { etcd_s3: null };
+  const clusterPath = `/admin/clusters/${portal.cluster}`;
+  await portal.admin("PATCH", clusterPath, { bootstrap: { secrets } });
+  await portal.admin("PATCH", `${clusterPath}/desired`, { secrets });
   const cluster = startClusterBeside(portal.node);
   const first = await makeImage(folder, {
     version: FIRST_RELEASE,
