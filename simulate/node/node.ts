@@ -8,6 +8,7 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { Http } from "../../core/ports/http.ts";
 import type { Ports } from "../../core/ports/mod.ts";
 import type { Random } from "../../core/ports/random.ts";
+import type { Sign } from "../../core/protocol/signing.ts";
 import { ok } from "../../core/result.ts";
 import { parseConfig } from "../../core/state/config.ts";
 import { CONFIG_FILE, PROGRAM_FILE } from "../../core/state/paths.ts";
@@ -50,6 +51,8 @@ export interface NodeOptions {
   /** What can be fetched, by URL; nothing unless told. */
   readonly programs?: ReadonlyMap<string, SimulatedProgram>;
   readonly times?: StepTimes;
+  /** How the agent signs; in JavaScript unless told. */
+  readonly sign?: Sign;
   /** How far cycles are apart, milliseconds; 30 s unless told. */
   readonly cycleMs?: number;
   readonly observe?: Observe;
@@ -183,6 +186,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
         ports: mine.ports,
         config: config.value,
         stop: stopping.signal,
+        ...(options.sign === undefined ? {} : { sign: options.sign }),
         ...(options.cycleMs === undefined ? {} : { cycleMs: options.cycleMs }),
         program: {
           version: running,

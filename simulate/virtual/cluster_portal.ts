@@ -46,6 +46,8 @@ export interface ClusterPortalOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
+  /** How signatures are verified. */
+  readonly verify: NonNullable<Portal["verify"]>;
   /** Beside the first one, by version; shared by all. */
   readonly releases: ReadonlyMap<string, StoredRelease>;
 }
@@ -67,6 +69,7 @@ export function createClusterPortal(options: ClusterPortalOptions): ClusterPorta
     touch() {},
     origin: () => "https://agents.example.com",
     base: "/agent/v1",
+    verify: options.verify,
     releaseKeys,
   };
   const token = issueToken(portal, { clusterId, nodeName, serverId, expiresAt: null }).reveal();

@@ -3,6 +3,7 @@ import { signingPublicKey } from "../../core/protocol/signing.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Profile } from "../profile/profile.ts";
 import { createCatalogue } from "./catalogue.ts";
+import { createCheapSigning } from "./cheap_signing.ts";
 import { createFront } from "./front.ts";
 import { createTimeline } from "./timeline.ts";
 import { createTraceHash, describeTime } from "./trace.ts";
@@ -66,6 +67,7 @@ export async function runVirtual(options: VirtualOptions): Promise<VirtualEnd> {
   const random = createFakeRandom(seed);
   const releaseKeys = [new Secret(random.bytes(32)), new Secret(random.bytes(32))] as const;
   const publicKeys = releaseKeys.map(signingPublicKey);
+  const signing = createCheapSigning();
   const front = createFront(profile, timeline, durationMs);
   const hash = createTraceHash();
   const violations: Violation[] = [];
@@ -101,6 +103,7 @@ export async function runVirtual(options: VirtualOptions): Promise<VirtualEnd> {
       front,
       releaseKeys,
       publicKeys,
+      signing,
       faultsEnd,
       tell: (what) => tell(index, what),
       broken: (rule, how) => broken(index, rule, how),

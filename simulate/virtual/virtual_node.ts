@@ -6,6 +6,7 @@ import type { NodeEvent } from "../node/node_event.ts";
 import { createNode } from "../node/node.ts";
 import { drawNode } from "../profile/node_profile.ts";
 import type { Profile } from "../profile/profile.ts";
+import type { CheapSigning } from "./cheap_signing.ts";
 import type { Catalogue } from "./catalogue.ts";
 import { createClusterPortal, PORTAL } from "./cluster_portal.ts";
 import { leftBehind, notConverged } from "./converged.ts";
@@ -40,6 +41,7 @@ export interface VirtualNodeOptions {
   readonly front: Front;
   readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
   readonly publicKeys: readonly Uint8Array[];
+  readonly signing: CheapSigning;
   /** Milliseconds since the beginning. */
   readonly faultsEnd: number;
   readonly tell: (what: string) => void;
@@ -64,6 +66,7 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     ...name,
     clock: timeline.clock,
     random: randomOf(2),
+    verify: options.signing.verify,
     releaseKeys: options.releaseKeys,
     releases: catalogue.releases,
   });
@@ -112,6 +115,7 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     http: (version) => link.http(version),
     releaseKeys: options.publicKeys,
     version: "0.1.0",
+    sign: options.signing.sign,
     programs: catalogue.programs,
     observe,
   });
