@@ -4,7 +4,7 @@ import { parseBody } from "../../core/protocol/json_body.ts";
 import { noteRefused } from "./events.ts";
 import { comesBefore, describeFault, type FaultAction, spoil, takeFault } from "./faults.ts";
 import type { Answer, Reply, WireRequest } from "./http/message.ts";
-import { remember, type RequestRecord } from "./memory.ts";
+import { lookupIn, remember, type RequestRecord } from "./memory.ts";
 import { hashText, type Portal } from "./portal.ts";
 import { pathBelow, serve } from "./serve.ts";
 
@@ -49,8 +49,8 @@ function replyTo(portal: Portal, request: WireRequest, fault: FaultAction | null
 
 function noteRefusedEvents(portal: Portal, path: string, request: WireRequest): void {
   const id = /^\/operations\/([^/]+)\/events$/.exec(path)?.[1];
-  const operation = portal.state.operations.find((queued) => queued.id === id);
-  if (operation !== undefined && request.body !== "too_large") noteRefused(operation, request.body);
+  const operation = id === undefined ? null : lookupIn(portal).operation(id);
+  if (operation !== null && request.body !== "too_large") noteRefused(operation, request.body);
 }
 
 /** An enrollment is found again by its token's hash. */

@@ -88,10 +88,15 @@ function keyThatSigned(
 function isReplay(portal: Portal, signature: string): boolean {
   const { replays } = portal.memory;
   const now = portal.now();
+  const isOver = (at: number) => Math.abs(now - at) > REPLAY_MEMORY_MS;
+  // In the order in which they came: behind the first that counts the others do, too.
   for (const [seen, at] of replays) {
-    if (Math.abs(now - at) > REPLAY_MEMORY_MS) replays.delete(seen);
+    if (!isOver(at)) break;
+    replays.delete(seen);
   }
-  if (replays.has(signature)) return true;
+  const before = replays.get(signature);
+  if (before !== undefined && !isOver(before)) return true;
+  replays.delete(signature);
   replays.set(signature, now);
   return false;
 }

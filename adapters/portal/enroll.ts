@@ -2,10 +2,11 @@ import type { JsonObject } from "../../core/json.ts";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
 import { EnrollRequest, type PublicKeys } from "../../core/protocol/enroll.ts";
 import { type Answer, json, refuse } from "./http/message.ts";
+import { lookupIn } from "./memory.ts";
 import { freshId, hashText, type Portal } from "./portal.ts";
 import { readDocument } from "./read_document.ts";
 import { sealDocument } from "./seal_document.ts";
-import { activeAgent, type Cluster, clusterOf, type Token } from "./state.ts";
+import { type Agent, type Cluster, clusterOf, type Token } from "./state.ts";
 
 /** `POST /enroll` (protocol §3). `version` is the agent's, as its User-Agent says. */
 export function enroll(portal: Portal, body: Uint8Array, version: string): Answer {
@@ -33,7 +34,7 @@ export function enroll(portal: Portal, body: Uint8Array, version: string): Answe
   if (expected !== null && expected !== request.boot_image_sha256) {
     return refuse(409, "image_mismatch", "the server has not booted the expected image");
   }
-  if (activeAgent(portal.state, token.clusterId, token.nodeName) !== null) {
+  if (lookupIn(portal).activeAgent(token.clusterId, token.nodeName) !== null) {
     return refuse(409, "conflict", "the node has an agent already; revoke that one first");
   }
   return admit(portal, token, cluster, request);
@@ -65,7 +66,7 @@ function admit(portal: Portal, token: Token, cluster: Cluster, request: EnrollRe
     ...sealDocument(cluster.bootstrap, keys.sealing, portal.random) as JsonObject,
   };
   token.used = { agentId, keys, answer };
-  portal.state.agents.set(agentId, {
+  const agent: Agent = {
     id: agentId,
     clusterId: token.clusterId,
     nodeName: token.nodeName,
@@ -78,7 +79,9 @@ function admit(portal: Portal, token: Token, cluster: Cluster, request: EnrollRe
     revoked: false,
     lastSyncAt: null,
     report: null,
-  });
+  };
+  portal.state.agents.set(agentId, agent);
+  lookupIn(portal).note(agent);
   portal.touch();
   return json(200, { ...answer, time: portal.time() });
 }
@@ -105,8 +108,6 @@ export function faultOfKeys(keys: PublicKeys): string | null {
 
 /** Whether an agent other than `except` has or had this signing key. */
 export function isKeyTaken(portal: Portal, signing: string, except: string | null): boolean {
-  return [...portal.state.agents.values()].some((agent) =>
-    agent.id !== except &&
-    [agent.keys.signing, agent.previous?.signing, ...agent.retired].includes(signing)
-  );
+  const owner = lookupIn(portal).keyOwner(signing);
+  return owner !== null && owner.id !== except;
 }

@@ -3,6 +3,7 @@ import { parseBody } from "../../core/protocol/json_body.ts";
 import { EventsRequest, type OperationResult } from "../../core/protocol/operation.ts";
 import type { Signer } from "./authenticate.ts";
 import { type Answer, json, refuse } from "./http/message.ts";
+import { lookupIn } from "./memory.ts";
 import type { Portal } from "./portal.ts";
 import { readDocument } from "./read_document.ts";
 import type { Agent, QueuedOperation } from "./state.ts";
@@ -52,8 +53,8 @@ export function noteRefused(operation: QueuedOperation, body: Uint8Array): void 
 
 /** An operation that was offered to this agent's node, or null. */
 export function offeredTo(portal: Portal, agent: Agent, id: string): QueuedOperation | null {
-  const operation = portal.state.operations.find((queued) => queued.id === id);
-  if (operation === undefined || operation.offeredAt === null) return null;
+  const operation = lookupIn(portal).operation(id);
+  if (operation === null || operation.offeredAt === null) return null;
   const own = operation.clusterId === agent.clusterId && operation.nodeName === agent.nodeName;
   return own ? operation : null;
 }

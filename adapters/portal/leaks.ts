@@ -1,4 +1,6 @@
 import { encodeBase64 } from "../../core/protocol/base64.ts";
+import type { JsonValue } from "../../core/json.ts";
+import { lookupIn } from "./memory.ts";
 import type { Portal } from "./portal.ts";
 import { clusterOf } from "./state.ts";
 import { plainSecrets } from "./seal_document.ts";
@@ -8,14 +10,18 @@ const SHORTEST = 8;
 
 /** Whether a body holds one of the cluster's secrets in clear or in base64 (protocol §2: it must not). */
 export function leaksSecret(portal: Portal, clusterId: string, body: Uint8Array): boolean {
-  const cluster = clusterOf(portal.state, clusterId);
-  const offers = portal.state.operations
-    .filter((operation) => operation.clusterId === clusterId)
-    .map((operation) => operation.offer);
+  const { bootstrap, desired } = clusterOf(portal.state, clusterId);
+  const lookup = lookupIn(portal);
+  const offers = lookup.operationsOf(clusterId).map(({ offer }) => offer);
   const text = new TextDecoder().decode(body);
-  return plainSecrets([cluster.bootstrap, cluster.desired.document, ...offers])
-    .filter((secret) => secret.length >= SHORTEST)
-    .some((secret) => formsOf(secret).some((form) => text.includes(form)));
+  return [bootstrap, desired.document, ...offers].some((document) =>
+    lookup.of(document, "secrets", () => secretForms(document)).some((form) => text.includes(form))
+  );
+}
+
+/** Every form in which a secret of the document could stand in a body. */
+function secretForms(document: JsonValue): readonly string[] {
+  return plainSecrets(document).filter(({ length }) => length >= SHORTEST).flatMap(formsOf);
 }
 
 /** As JSON writes it, and as base64 without the end, which depends on what follows. */

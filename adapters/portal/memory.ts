@@ -1,4 +1,6 @@
 import type { Fault } from "./faults.ts";
+import { createLookup, type Lookup } from "./lookup.ts";
+import type { PortalState } from "./state.ts";
 
 /** What the portal remembers while it runs, for people and tests to look at. */
 export interface Memory {
@@ -9,6 +11,8 @@ export interface Memory {
   /** Signatures seen, and when. */
   readonly replays: Map<string, number>;
   faults: Fault[];
+  /** Made when it is first needed; see {@link lookupIn}. */
+  lookup?: Lookup;
 }
 
 /** One request, without its body and without anything secret. */
@@ -42,6 +46,14 @@ const KEPT = 1000;
 /** An empty memory. */
 export function createMemory(): Memory {
   return { requests: [], breaches: [], replays: new Map(), faults: [] };
+}
+
+/** The lookup of this portal's state. */
+export function lookupIn({ state, memory }: {
+  readonly state: PortalState;
+  readonly memory: Memory;
+}): Lookup {
+  return memory.lookup ??= createLookup(state);
 }
 
 /** Adds to a list and drops what is older than the last thousand. */

@@ -4,6 +4,7 @@ import { verify } from "../../core/protocol/signing.ts";
 import type { Signer } from "./authenticate.ts";
 import { faultOfKeys, isKeyTaken } from "./enroll.ts";
 import { type Answer, json, refuse } from "./http/message.ts";
+import { lookupIn } from "./memory.ts";
 import type { Portal } from "./portal.ts";
 import { readDocument } from "./read_document.ts";
 
@@ -33,6 +34,7 @@ export function rotateKey(portal: Portal, signer: Signer, body: Uint8Array): Ans
   agent.retired.push(agent.keys.signing);
   if (signer.key === "current") agent.previous = agent.keys;
   agent.keys = keys;
+  lookupIn(portal).note(agent);
   portal.touch();
   return json(200, {});
 }

@@ -2,6 +2,7 @@ import type { JsonValue } from "../../core/json.ts";
 import { SyncRequest } from "../../core/protocol/sync.ts";
 import type { Signer } from "./authenticate.ts";
 import { type Answer, json, refuse } from "./http/message.ts";
+import { lookupIn } from "./memory.ts";
 import { hashText, type Portal } from "./portal.ts";
 import { readDocument } from "./read_document.ts";
 import { sealDocument } from "./seal_document.ts";
@@ -38,16 +39,18 @@ export function sync(portal: Portal, signer: Signer, body: Uint8Array, version: 
 
 /** The desired state's name: from its content, and opaque. Null where there is no desired state. */
 export function tagOf(portal: Portal, setting: DesiredSetting): JsonValue {
-  if (setting.tag !== undefined) return setting.tag;
-  if (setting.document === null) return null;
-  return hashText(portal.state.salt + JSON.stringify(setting.document)).slice(0, 32);
+  const { document, tag } = setting;
+  if (tag !== undefined) return tag;
+  if (document === null) return null;
+  const { salt } = portal.state;
+  const make = () => hashText(salt + JSON.stringify(document)).slice(0, 32);
+  return lookupIn(portal).of(document, "tag", make);
 }
 
 /** The oldest operation without a result; the next one waits for that (protocol §5). */
 function nextOperation(portal: Portal, agent: Agent): QueuedOperation | null {
-  const operation = portal.state.operations.find((queued) =>
-    queued.clusterId === agent.clusterId && queued.nodeName === agent.nodeName &&
-    (queued.result === null || queued.again)
+  const operation = lookupIn(portal).operationsOf(agent.clusterId).find((queued) =>
+    queued.nodeName === agent.nodeName && (queued.result === null || queued.again)
   );
   if (operation === undefined) return null;
   if (operation.offeredAt === null) {

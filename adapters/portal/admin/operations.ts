@@ -2,6 +2,7 @@ import * as z from "zod";
 import { isJsonObject, type JsonValue } from "../../../core/json.ts";
 import { isOperationId } from "../../../core/protocol/identifiers.ts";
 import { type Answer, json, refuse } from "../http/message.ts";
+import { lookupIn } from "../memory.ts";
 import { freshId } from "../portal.ts";
 import type { QueuedOperation } from "../state.ts";
 import { type Call, readCall, unknown } from "./admin.ts";
@@ -36,7 +37,7 @@ export function queueOperation(call: Call): Answer {
     : freshId(call.portal.random, "raw");
   const known = find(call, cluster.id, id);
   if (known !== null) return offerAgain(call, known);
-  if (call.portal.state.operations.some((operation) => operation.id === id)) {
+  if (lookupIn(call.portal).operation(id) !== null) {
     return refuse(409, "conflict", "another cluster has an operation of this ID");
   }
   const operation: QueuedOperation = {
@@ -90,7 +91,6 @@ function offerOf(
 }
 
 function find(call: Call, clusterId: string, id: string): QueuedOperation | null {
-  return call.portal.state.operations.find((operation) =>
-    operation.clusterId === clusterId && operation.id === id
-  ) ?? null;
+  return lookupIn(call.portal).operationsOf(clusterId)
+    .find((operation) => operation.id === id) ?? null;
 }
