@@ -9,6 +9,7 @@ import { version } from "./commands/version.ts";
 import type { Entry } from "./entry.ts";
 import { EXIT, type ExitCode } from "./exit_codes.ts";
 import { print } from "./print.ts";
+import { rootRefusal } from "./root_refusal.ts";
 
 /** Reads the arguments and runs the command; gives the exit code. */
 export async function dispatch(args: readonly string[], entry: Entry): Promise<ExitCode> {
@@ -17,6 +18,11 @@ export async function dispatch(args: readonly string[], entry: Entry): Promise<E
   if (!parsed.ok) {
     print("stderr", `pbx-agent: ${parsed.error}\n\n${usage(entry.lab)}`);
     return EXIT.USAGE;
+  }
+  const refusal = rootRefusal(parsed.value.root);
+  if (refusal !== null) {
+    print("stderr", `pbx-agent: ${refusal}\n`);
+    return EXIT.FAILED;
   }
   try {
     switch (parsed.value.command) {

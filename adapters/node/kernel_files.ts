@@ -12,17 +12,14 @@ const OF_THE_KERNEL = /^\/(?:proc|sys)\//;
 
 /**
  * The same disk, which also reads what the kernel shows below /proc and /sys: Deno lets only a program
- * with every permission open those, so a program of the system does. Folders are listed, and files
- * looked at, without that. Binary content that is no UTF-8 does not come through whole.
+ * with every permission open those, so a program of the system does. Binary content that is no UTF-8
+ * does not come through whole.
  */
 export function withKernelFiles(disk: Disk, clock: Clock): Disk {
   return {
     ...disk,
     async read(path, maxBytes = DEFAULT_MAX_BYTES) {
       if (!OF_THE_KERNEL.test(path)) return await disk.read(path, maxBytes);
-      const found = await disk.stat(path);
-      if (!found.ok) return found;
-      if (found.value === null) return ok(null);
       const run: ProgramRun = {
         path: CAT,
         args: [path],
@@ -33,6 +30,8 @@ export function withKernelFiles(disk: Disk, clock: Clock): Disk {
       };
       const exit = await runProgram(run);
       if (!exit.ok) return fail({ code: "io", path, message: exit.error.message });
+      // In English, by the environment that programs get.
+      if (/: No such file or directory\n$/.test(exit.value.stderr)) return ok(null);
       if (exit.value.code !== 0) {
         return fail({ code: "io", path, message: programFailed(run, exit.value).message });
       }

@@ -8,7 +8,12 @@ import { isLoopbackHost } from "../../core/protocol/loopback.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { type Config, parseConfig } from "../../core/state/config.ts";
 import { type Parse, PRIVATE_DIRECTORY, readDocument } from "../../core/state/durable.ts";
-import { CONFIG_FILE, LOCK_FILE, STATE_DIRECTORY } from "../../core/state/paths.ts";
+import {
+  CONFIG_DIRECTORY,
+  CONFIG_FILE,
+  LOCK_FILE,
+  STATE_DIRECTORY,
+} from "../../core/state/paths.ts";
 import type { Arguments } from "../arguments.ts";
 import type { Entry } from "../entry.ts";
 import { EXIT, type ExitCode } from "../exit_codes.ts";
@@ -96,7 +101,11 @@ async function readSettings(
   if (config.value.caFile === undefined) return ok({ config: config.value });
 
   const ca = await disk.read(config.value.caFile);
-  if (!ca.ok) return fail(`'ca_file': ${ca.error.message}`);
+  if (!ca.ok) {
+    // What the program may read is baked into it.
+    const way = ca.error.code === "denied" ? `; put it into ${CONFIG_DIRECTORY}` : "";
+    return fail(`'ca_file': ${ca.error.message}${way}`);
+  }
   if (ca.value === null) {
     return fail(
       `'ca_file': ${config.value.caFile} is not there; put it there or take the line out`,

@@ -4,10 +4,13 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { keyId } from "../../core/protocol/dsse.ts";
+import { compileProgram } from "../../cli/build/compile.ts";
 import { programName } from "../../cli/build/program_name.ts";
-import { hostArchitecture } from "../../cli/build/runtime.ts";
+import { findCompiler, hostArchitecture } from "../../cli/build/runtime.ts";
 import { VERSION } from "../../cli/version.ts";
+import { bundleProgram } from "../lab/agent_program.ts";
 import { mustRun, runCommand } from "../lab/command.ts";
+import { assertRefused } from "../lab/refused.ts";
 import { REPOSITORY } from "../architecture/source_files.ts";
 
 const KEYS = ["a", "b"].map((letter) => new TextEncoder().encode(letter.repeat(32)));
@@ -86,6 +89,35 @@ Deno.test("build: its sums are those of all its files, and the gzip holds the pr
 Deno.test("build: the program has the release keys it was given, and no arguments add any", async () => {
   const said = await mustRun(join(folder(), "one", PROGRAM), ["version"]);
   assert.equal(said, `pbx-agent ${VERSION}\nrelease keys: ${KEYS.map(keyId).join(" ")}\n`);
+});
+
+/** Variables by which somebody may hope to widen what the runtime allows. */
+const HOPES = {
+  DENO_PERMISSION_BROKER_PATH: "/nowhere",
+  DENO_NO_PROMPT: "0",
+  DENO_FLAGS: "--allow-all",
+  DENO_V8_FLAGS: "--expose-gc",
+  NODE_OPTIONS: "--require=/probe.js",
+};
+
+Deno.test("build: the runtime refuses what is not in the list, whatever the arguments and the environment", async () => {
+  const bundle = join(folder(), "probe.js");
+  await bundleProgram("tests/lab/permission_probe.ts", bundle);
+  const probe = join(folder(), "probe");
+  for (const [name, value] of Object.entries(await labRuntime())) Deno.env.set(name, value);
+  const machine = hostArchitecture();
+  await compileProgram(await findCompiler(machine), machine, bundle, probe);
+  assertRefused(await mustRun(probe, []));
+  const flags = ["--allow-all", "-A", "--allow-run", "--allow-read=/", "--v8-flags=--expose-gc"];
+  assertRefused(await mustRun(probe, flags, { env: HOPES }));
+});
+
+Deno.test("build: the program itself works with those permissions, and refuses another root", async () => {
+  const program = join(folder(), "one", PROGRAM);
+  const root = join(folder(), "root");
+  const refused = await runCommand(program, ["run", "--root", root]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.stderr, /--root .* is for labs/);
 });
 
 Deno.test("build: the program leaves no compiled code where others could change it", async () => {
