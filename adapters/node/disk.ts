@@ -156,8 +156,10 @@ async function makeDirectory(path: string, mode: number): Promise<void> {
   try {
     await fs.mkdir(path, { mode });
   } catch (cause) {
+    // One that is there is right even where the program may not make it: /etc/systemd/system.
+    const there = await fs.stat(path).catch(() => null);
+    if (there?.isDirectory()) return;
     if (isPresent(cause)) {
-      if ((await fs.stat(path)).isDirectory()) return;
       throw new Error("something that is no folder has that name", { cause });
     }
     if (!isAbsent(cause) || parentOf(path) === path) throw cause;

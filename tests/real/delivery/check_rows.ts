@@ -42,7 +42,7 @@ function bads(): readonly Bad[] {
     {
       name: "does not start",
       program: plain(VERSION, "this is no program of any machine"),
-      says: /cannot be started/,
+      says: /ExecMainStatus=203/,
       reason: "run",
     },
     {
@@ -54,7 +54,7 @@ function bads(): readonly Bad[] {
     {
       name: "fails to say its version",
       program: script(VERSION, `${says(VERSION)}\nexit 3`),
-      says: /exit code 3/,
+      says: /ExecMainStatus=3/,
       reason: "run",
     },
   ];

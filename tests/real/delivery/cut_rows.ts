@@ -68,7 +68,7 @@ function installPoints(programs: Programs): readonly Point[] {
   );
   const arming: readonly Moment[] = [
     `before stop ${TIMER}`,
-    "before daemon-reload",
+    `after stop ${TIMER}`,
     `before enable ${TIMER}`,
     `after enable ${TIMER}`,
     `after start ${TIMER}`,
@@ -88,6 +88,18 @@ function installPoints(programs: Programs): readonly Point[] {
           const size = ["stat", "-c", "%s", "/var/lib/pbx-agent/bin/pbx-agent.new"];
           return Number(await machine.container.run(size)) > half || undefined;
         });
+      },
+    },
+    {
+      name: "before the new program is run for its version",
+      program: second,
+      options,
+      stays: true,
+      async reach(machine) {
+        const moment: Moment = "before start pbx-agent-version.service";
+        await hold(machine.container, moment);
+        await machine.update(second);
+        await waitHeld(machine.container, moment);
       },
     },
     {

@@ -22,7 +22,7 @@ export const BIN = `${STATE_DIRECTORY}/bin/pbx-agent`;
 export const TRIAL_FILE = `${STATE_DIRECTORY}/update.json`;
 const UNITS = "/etc/systemd/system";
 const KEYS_FILE = new URL("../../../fixtures/lab-release-keys.json", import.meta.url);
-const WAIT_MS = 120_000;
+const WAIT_MS = 180_000;
 
 /** The base root's packages beyond systemd: a clock of its own for one process. */
 export const PACKAGES = ["libfaketime"] as const;
