@@ -1,7 +1,6 @@
-import { isK3sQuiet } from "../host/k3s_processes.ts";
 import { K3S_HOLD_FILE, K3S_UNIT, RESTORE_DIRECTORY } from "../state/paths.ts";
 import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
-import { lookFor } from "./look_for.ts";
+import { hasK3sEnded } from "./k3s_stop.ts";
 import { checkRestore } from "./restore/check.ts";
 import { readDatabase } from "./restore/database.ts";
 import { forgetStaleNodes, otherNodes } from "./restore/forget_nodes.ts";
@@ -46,15 +45,12 @@ export const clusterRestore = defineOperation({
   }),
 });
 
-/** How long k3s has for its end, milliseconds; systemd gives it 90 s. */
-const END_MS = 300_000;
-
 /** Checks, gets the snapshot onto the node, holds k3s and stops it. */
 async function stopK3s(tools: Tools): Promise<StepEnd> {
   const { id, params, ports, say } = tools;
   // Held already: this step was cut short, or a restore before this one failed. k3s may still be ending.
   const heldBefore = await readHold(ports);
-  if (heldBefore !== null && !await isUnitUp(ports)) await hasEnded(tools);
+  if (heldBefore !== null && !await isUnitUp(ports)) await hasK3sEnded(tools);
   const cleared = await ports.disk.remove(RESTORE_DIRECTORY);
   if (!cleared.ok) return { kind: "failed", message: cleared.error.message };
 
@@ -72,7 +68,7 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
   if (!held.ok) return await leave(tools, `k3s cannot be held: ${held.error.message}`);
   const stop = await ports.systemd.stop(K3S_UNIT);
   if (!stop.ok) await say(stop.error.message);
-  if (!await hasEnded(tools)) return await leave(tools, "k3s did not end when it was told to");
+  if (!await hasK3sEnded(tools)) return await leave(tools, "k3s did not end when it was told to");
   return {
     kind: "done",
     handed: {
@@ -85,16 +81,6 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
     },
     evidence: `${K3S_UNIT} is stopped and held, and the snapshot is on the node, whole`,
   };
-}
-
-/** Whether k3s is down, after a while for it. */
-async function hasEnded(tools: Tools): Promise<boolean> {
-  const { ports } = tools;
-  const ended = await lookFor(tools, "k3s to end", END_MS, async () => {
-    const up = await isUnitUp(ports);
-    return !up && await isK3sQuiet(ports.machine) ? true : null;
-  });
-  return ended !== null;
 }
 
 /** Ends the operation before anything was moved, and says how the cluster is left. */
