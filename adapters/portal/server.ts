@@ -3,6 +3,7 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { Random } from "../../core/ports/random.ts";
 import type { Secret } from "../../core/secret.ts";
+import { createNativeSigning } from "../native_signing.ts";
 import type { Admin } from "./admin/admin.ts";
 import { serveAdmin } from "./admin/serve_admin.ts";
 import { answerAgent } from "./answer_agent.ts";
@@ -13,6 +14,7 @@ import { createMemory } from "./memory.ts";
 import type { Portal } from "./portal.ts";
 import { emptyState } from "./state.ts";
 import { createMemoryStore, createStore } from "./store.ts";
+import { createSaver } from "./saver.ts";
 import { makeCertificate } from "./tls.ts";
 
 /** Longest body of the protocol, in bytes (protocol §1). */
@@ -32,7 +34,7 @@ export interface PortalOptions {
   readonly tls?: boolean;
   /** Path of the protocol's base, `/agent/v1` by default. */
   readonly base?: string;
-  readonly clock: Pick<Clock, "now" | "sleep">;
+  readonly clock: Pick<Clock, "now" | "sleep"> & Partial<Pick<Clock, "monotonic">>;
   readonly random: Random;
   readonly log: Log;
   /** The lab's release keys: two 32-byte Ed25519 seeds. */
@@ -73,6 +75,7 @@ export async function startPortal(options: PortalOptions): Promise<RunningPortal
     store,
     random,
     base,
+    verify: createNativeSigning().verify,
     releaseKeys: options.releaseKeys,
     now: () => clock.now() + state.clockOffsetMs,
     time: () => new Date(clock.now() + state.clockOffsetMs).toISOString(),
@@ -83,6 +86,7 @@ export async function startPortal(options: PortalOptions): Promise<RunningPortal
     if (isDirty) store.save(state);
     isDirty = false;
   };
+  const saver = createSaver({ save, isDirty: () => isDirty, clock });
   /** No answer leaves before what it promises is on disk; whatever breaks is answered, too. */
   const guarded = (serve: (request: WireRequest) => Promise<Reply>) =>
   async (
@@ -90,7 +94,7 @@ export async function startPortal(options: PortalOptions): Promise<RunningPortal
   ): Promise<Reply> => {
     try {
       const reply = await serve(request);
-      save();
+      await saver.saved();
       return reply;
     } catch (error) {
       log.write("error", "portal_broke", `${request.method} broke the portal: ${error}`);
