@@ -1,8 +1,9 @@
+import { createNativeSigning } from "../../adapters/native_signing.ts";
 import { createSimulatedAgent, type Shared, type SimulatedAgent } from "./simulated_agent.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** How a fleet is run. */
-export interface FleetOptions extends Omit<Shared, "elapsed"> {
+export interface FleetOptions extends Omit<Shared, "elapsed" | "sign"> {
   /** The numbers of the agents of this process, of the whole fleet's 0 to `agents` - 1. */
   readonly indexes: readonly number[];
   readonly agents: number;
@@ -27,7 +28,8 @@ const END_MS = 10_000;
 export async function runFleet(options: FleetOptions): Promise<FleetEnd> {
   const { clock, stop, durationMs } = options;
   const begun = clock.monotonic();
-  const shared: Shared = { ...options, elapsed: () => clock.monotonic() - begun };
+  const { sign } = createNativeSigning();
+  const shared: Shared = { ...options, sign, elapsed: () => clock.monotonic() - begun };
   const over = new AbortController();
   const end = () => over.abort();
   stop.addEventListener("abort", end);

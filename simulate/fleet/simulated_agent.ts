@@ -2,6 +2,7 @@ import { createFakeRandom } from "../../adapters/fake/random.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Http } from "../../core/ports/http.ts";
 import type { Random } from "../../core/ports/random.ts";
+import type { Sign } from "../../core/protocol/signing.ts";
 import { createNode, type NodeName, type SimulatedNode } from "../node/node.ts";
 import { drawNode } from "../profile/node_profile.ts";
 import type { Profile } from "../profile/profile.ts";
@@ -22,6 +23,7 @@ export interface Shared {
   readonly version: string;
   readonly releaseKeys: readonly Uint8Array[];
   readonly caCerts: readonly string[];
+  readonly sign: Sign;
   readonly durationMs: number;
   /** Cycles are this far apart, milliseconds. */
   readonly cycleMs: number;
@@ -103,6 +105,7 @@ export function createSimulatedAgent(shared: Shared, index: number): SimulatedAg
         http: httpOf,
         releaseKeys: shared.releaseKeys,
         version: shared.version,
+        sign: shared.sign,
         cycleMs: shared.cycleMs,
         observe(event) {
           if (event.kind === "killed") current?.http.close();
