@@ -49,6 +49,8 @@ export function openChannels(store: Store, clock: Clock, random: Random): Channe
     waitMs: (name) => (due.get(name) ?? 0) - clock.monotonic(),
     succeeded(name) {
       due.set(name, clock.monotonic());
+      const { failures, retry_after_until } = store.state.channels[name];
+      if (failures === 0 && retry_after_until === null) return Promise.resolve();
       return change(name, { failures: 0, retry_after_until: null });
     },
     failed(name, longest = false) {

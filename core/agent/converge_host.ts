@@ -6,6 +6,7 @@ import {
   type PendingRestart,
   pendingRestart,
 } from "../host/restart.ts";
+import type { HostSettings } from "../protocol/desired_state.ts";
 import type { Disk } from "../ports/disk.ts";
 import { writeDocument } from "../state/durable.ts";
 import { K3S_UNIT } from "../state/paths.ts";
@@ -16,25 +17,81 @@ import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
 /** Drop-ins are small; a larger file is not one of ours. */
 const MAX_DROP_IN_BYTES = 64 * 1024;
 
-/**
- * Brings k3s's drop-ins to what the desired state says, and restarts k3s for them where that is allowed
- * now (operations.md, Converging: Host). What cannot be written is tried again in the next cycle.
- */
-export async function convergeHost(context: BoundContext): Promise<void> {
-  const desired = context.store.state.desired?.state;
-  if (desired === undefined) return;
-  for (const file of dropIns(desired.host)) await writeDropIn(context, file);
-  await restartIfDue(context);
+/** Keeps the host's configuration at the desired state (operations.md, Converging: Host). */
+export interface HostKeeper {
+  /**
+   * Brings k3s's drop-ins to what the desired state says, and restarts k3s for them where that is allowed
+   * now. What cannot be written is tried again in the next cycle.
+   */
+  converge(context: BoundContext): Promise<void>;
+  /** Whether k3s runs with other drop-ins than those on the disk. */
+  pending(context: BoundContext): Promise<PendingRestart>;
+}
+
+/** A keeper that makes and hashes nothing twice: a cycle in which nothing differs only reads. */
+export function openHostKeeper(): HostKeeper {
+  const hashesOf = openHasher();
+  let made: { readonly of: HostSettings; readonly files: readonly WantedFile[] } | null = null;
+
+  function wanted(host: HostSettings): readonly WantedFile[] {
+    if (made?.of === host) return made.files;
+    const files = dropIns(host).map(({ path, content }) => ({
+      path,
+      bytes: new TextEncoder().encode(content),
+    }));
+    made = { of: host, files };
+    return files;
+  }
+
+  return {
+    async converge(context) {
+      const desired = context.store.state.desired?.state;
+      if (desired === undefined) return;
+      for (const file of wanted(desired.host)) await writeDropIn(context, file);
+      await restartIfDue(context, hashesOf);
+    },
+    pending: ({ ports, store }) => readPendingRestart(ports.disk, store.state, hashesOf),
+  };
+}
+
+interface WantedFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Hashes drop-ins, each content once. */
+function openHasher(): typeof dropInHashes {
+  let last: readonly DropIn[] = [];
+  let hashes = dropInHashes(last);
+  return (files) => {
+    const isSame = files.length === last.length &&
+      files.every(({ path, content }, at) =>
+        path === last[at]?.path && content === last[at].content
+      );
+    if (!isSame) {
+      hashes = dropInHashes(files);
+      last = files;
+    }
+    return hashes;
+  };
 }
 
 /** Whether k3s runs with other drop-ins than those on the disk. Before its first start: never. */
-export async function readPendingRestart(disk: Disk, state: State): Promise<PendingRestart> {
+export async function readPendingRestart(
+  disk: Disk,
+  state: State,
+  hashesOf = dropInHashes,
+): Promise<PendingRestart> {
   if (state.first_start === "configure" || state.first_start === "start") return { pending: false };
-  return pendingRestart({ current: await readDropInHashes(disk), running: state.k3s_drop_ins });
+  const current = await readDropInHashes(disk, hashesOf);
+  return pendingRestart({ current, running: state.k3s_drop_ins });
 }
 
 /** The hashes of the agent's drop-ins as they are on the disk. */
-export async function readDropInHashes(disk: Disk): Promise<DropInHashes> {
+export async function readDropInHashes(
+  disk: Disk,
+  hashesOf = dropInHashes,
+): Promise<DropInHashes> {
   const files: DropIn[] = [];
   for (const path of DROP_IN_PATHS) {
     const read = await disk.read(path, MAX_DROP_IN_BYTES);
@@ -42,15 +99,14 @@ export async function readDropInHashes(disk: Disk): Promise<DropInHashes> {
       files.push({ path, content: new TextDecoder().decode(read.value) });
     }
   }
-  return dropInHashes(files);
+  return hashesOf(files);
 }
 
-async function writeDropIn(context: BoundContext, file: DropIn): Promise<void> {
+async function writeDropIn(context: BoundContext, file: WantedFile): Promise<void> {
   const { disk, log } = context.ports;
-  const wanted = new TextEncoder().encode(file.content);
   const read = await disk.read(file.path, MAX_DROP_IN_BYTES);
-  if (read.ok && read.value !== null && sameBytes(read.value, wanted)) return;
-  const written = await writeDocument(disk, file.path, wanted);
+  if (read.ok && read.value !== null && sameBytes(read.value, file.bytes)) return;
+  const written = await writeDocument(disk, file.path, file.bytes);
   if (written.ok) {
     log.write("info", "drop_in_written", `${file.path} is what the desired state says`);
   } else {
@@ -58,9 +114,12 @@ async function writeDropIn(context: BoundContext, file: DropIn): Promise<void> {
   }
 }
 
-async function restartIfDue(context: BoundContext): Promise<void> {
+async function restartIfDue(
+  context: BoundContext,
+  hashesOf: typeof dropInHashes,
+): Promise<void> {
   const { systemd, log } = context.ports;
-  const pending = await readPendingRestart(context.ports.disk, context.store.state);
+  const pending = await readPendingRestart(context.ports.disk, context.store.state, hashesOf);
   if (!pending.pending) {
     await clearConditions(context, "k3s_restart_pending");
     return;

@@ -5,7 +5,7 @@ import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
 import { createLeader, type Leader } from "../cluster/leader.ts";
 import { type ClusterKeeper, openClusterKeeper } from "./converge_cluster.ts";
-import { convergeHost, readPendingRestart } from "./converge_host.ts";
+import { type HostKeeper, openHostKeeper } from "./converge_host.ts";
 import { exchange, judgeOffset } from "./exchange.ts";
 import { judgeSyncAnswer } from "./judge.ts";
 import { openOwnUpdate, type OwnUpdate } from "./own_update.ts";
@@ -23,6 +23,7 @@ export interface CycleParts {
   readonly observer: Observer;
   readonly releases: Releases;
   readonly update: OwnUpdate;
+  readonly host: HostKeeper;
   readonly cluster: ClusterKeeper;
   /** Asked where the cluster has more than one server; somebody else renews its lease. */
   readonly leader: Leader;
@@ -36,6 +37,7 @@ export function openCycleParts({ ports, binding }: BoundContext): CycleParts {
     observer: openObserver(),
     releases: openReleases(),
     update: openOwnUpdate(),
+    host: openHostKeeper(),
     cluster: openClusterKeeper(),
     leader: createLeader({ k8s, clock, log, holder: binding.node_name }),
   };
@@ -73,7 +75,7 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
     const updated = await parts.update.advance(context, parts.releases);
     if (updated !== "done") return updated;
   }
-  await convergeHost(context);
+  await parts.host.converge(context);
   const leads = () => isLeader(context, parts.leader, observation);
   const converged = await parts.cluster.converge(context, parts.releases, leads);
   if (converged !== "done") return converged;
@@ -99,14 +101,14 @@ export async function sync(
     state: context.store.state,
     observation,
     leader: leads,
-    pending: await readPendingRestart(context.ports.disk, context.store.state),
+    pending: await parts.host.pending(context),
     addons: parts.cluster.reports(context, leads),
   });
   const outcome = await exchange(context, {
     channel: "sync",
     method: "POST",
     path: "/sync",
-    body: JSON.parse(JSON.stringify(report)),
+    body: report as unknown as JsonValue,
     once,
   });
   switch (outcome.do) {

@@ -1,5 +1,5 @@
 import { nodeReady } from "../cluster/kubernetes_facts.ts";
-import { type HostFacts, readHostFacts } from "../host/facts.ts";
+import { type HostFacts, openOsReader, readHostFacts } from "../host/facts.ts";
 import type { BootedImage } from "../ports/boot.ts";
 import type { UnitState } from "../ports/systemd.ts";
 import { K3S_PROGRAM, K3S_UNIT } from "../state/paths.ts";
@@ -24,6 +24,7 @@ export interface Observer {
 
 /** A fresh observer. */
 export function openObserver(): Observer {
+  const osRelease = openOsReader();
   let booted: Promise<BootedImage> | null = null;
   let k3s: { readonly file: string; readonly version: string | null } | null = null;
 
@@ -44,7 +45,7 @@ export function openObserver(): Observer {
       const { ports, binding } = context;
       booted ??= ports.boot.booted();
       const [host, image, version, unit, apiUp] = await Promise.all([
-        readHostFacts(ports),
+        readHostFacts(ports, osRelease),
         booted,
         k3sVersion(context),
         ports.systemd.unitState(K3S_UNIT),

@@ -27,13 +27,14 @@ const MAX_BYTES = 64 * 1024;
  */
 export async function readHostFacts(
   { disk, machine }: Pick<Ports, "disk" | "machine">,
+  osRelease = readOsRelease,
 ): Promise<HostFacts> {
   const free = await disk.freeBytes(STATE_DIRECTORY);
   const facts = await machine.facts();
   return {
     bootId: facts.bootId ?? "",
     uptimeSeconds: facts.uptimeSeconds ?? 0,
-    os: (await readOsRelease(disk)).prettyName,
+    os: (await osRelease(disk)).prettyName,
     kernel: facts.kernel ?? "",
     memoryAvailableBytes: facts.memoryAvailableBytes ?? 0,
     diskFreeBytes: free.ok ? free.value : 0,
@@ -45,6 +46,21 @@ export async function readOsRelease(disk: Disk): Promise<ReturnType<typeof parse
   return parseOsRelease(
     await text(disk, "/etc/os-release") || await text(disk, "/usr/lib/os-release"),
   );
+}
+
+/** Reads and parses what the system says it is once for each file. */
+export function openOsReader(): typeof readOsRelease {
+  let last:
+    | { readonly file: string; readonly says: Awaited<ReturnType<typeof readOsRelease>> }
+    | null = null;
+  return async (disk) => {
+    const stat = await disk.stat("/etc/os-release");
+    // Without a file in /etc, or without knowing which one it is, it is read every time.
+    if (!stat.ok || stat.value === null) return await readOsRelease(disk);
+    const file = `${stat.value.size} ${stat.value.modifiedAt}`;
+    if (last?.file !== file) last = { file, says: await readOsRelease(disk) };
+    return last.says;
+  };
 }
 
 async function text(disk: Disk, path: string): Promise<string> {

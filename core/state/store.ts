@@ -36,7 +36,7 @@ export function loadState(disk: Disk): Promise<Result<Found<State>, DiskError>> 
  */
 export function openStore(disk: Disk, initial: State, saved: State | null): Store {
   let state = initial;
-  let onDisk = saved === null ? null : serialize(saved);
+  let onDisk = saved === null ? null : { value: saved, text: serialize(saved) };
   let queue: Promise<unknown> = Promise.resolve();
 
   /** One write after the other: a later value never lands before an earlier one. */
@@ -47,11 +47,15 @@ export function openStore(disk: Disk, initial: State, saved: State | null): Stor
   }
 
   async function write(value: State): Promise<Result<void, DiskError>> {
+    if (value === onDisk?.value) return ok(undefined);
     const text = serialize(value);
-    if (text === onDisk) return ok(undefined);
+    if (text === onDisk?.text) {
+      onDisk = { value, text };
+      return ok(undefined);
+    }
     const written = await writeDocument(disk, STATE_FILE, jsonBytes({ format: FORMAT, ...value }));
     // A write that failed at its end may be there all the same: then what the file holds is unknown.
-    onDisk = written.ok ? text : null;
+    onDisk = written.ok ? { value, text } : null;
     return written;
   }
 

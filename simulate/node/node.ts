@@ -109,6 +109,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
   let stopping = new AbortController();
   let ended: Promise<void> = Promise.resolve();
   let boots = 0;
+  let bootName = bootId(name, boots);
   let bootedAt = clock.monotonic();
   /** Counts starts and boots, so that a start that was planned before does not come on top. */
   let turn = 0;
@@ -135,7 +136,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
       machine: {
         facts: () =>
           Promise.resolve({
-            bootId: bootId(name, boots),
+            bootId: bootName,
             uptimeSeconds: Math.floor((clock.monotonic() - bootedAt) / 1000),
             kernel: "6.12.0",
             memoryAvailableBytes: 3_072_000_000,
@@ -240,6 +241,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
     await clock.sleep(within(times.boot, random));
     if (mine !== turn) return;
     boots += 1;
+    bootName = bootId(name, boots);
     bootedAt = clock.monotonic();
     observe({ kind: "booted" });
     services.boot();
