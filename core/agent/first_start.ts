@@ -1,6 +1,9 @@
 import { k3sConfig } from "../host/k3s_config.ts";
+import { readK3sSettings } from "../host/k3s_settings.ts";
 import { manifestPath } from "../host/manifests.ts";
+import type { ClusterObject } from "../cluster/secrets.ts";
 import { namespaceUid } from "../cluster/kubernetes_facts.ts";
+import { fail, ok, type Result } from "../result.ts";
 import { openSealed } from "../protocol/sealing.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
 import { readBootstrap } from "./read_bootstrap.ts";
@@ -107,7 +110,13 @@ const KUBE_SYSTEM = { apiVersion: "v1", resource: "namespaces", name: "kube-syst
 
 async function waitForApi(context: BoundContext): Promise<Advance> {
   const { k8s, log } = context.ports;
-  if (!await k8s.ready()) return waits("/readyz of the Kubernetes API does not answer 200 yet");
+  if (!await k8s.ready()) {
+    const joins = await joinedServer(context);
+    const first = joins === null
+      ? ""
+      : `; this server joins ${joins}: until that one is up k3s ends and is started again`;
+    return waits(`/readyz of the Kubernetes API does not answer 200 yet${first}`);
+  }
   const kind = await k8s.get(K3S_KIND);
   if (!kind.ok) return waits(kind.error.message);
   if (kind.value === null) return waits("the API is up, but k3s's own kinds are not there yet");
@@ -119,14 +128,37 @@ async function waitForApi(context: BoundContext): Promise<Advance> {
   return await go(context, { first_start: "write_secrets", kube_system_uid: uid });
 }
 
+/** The server that k3s is told to join; null on the first one of a cluster. */
+async function joinedServer({ ports }: BoundContext): Promise<string | null> {
+  const settings = await readK3sSettings(ports.disk);
+  return settings.ok ? settings.value.server?.url ?? null : null;
+}
+
 async function writeSecrets(context: BoundContext, bootstrap: Bootstrap | null): Promise<Advance> {
   // A desired state that arrived meanwhile is younger than the answer to the enrollment.
   const secrets = context.store.state.desired?.state.secrets ?? bootstrap?.answer.secrets ?? {};
   const opened = openClusterSecrets(secrets, context.identity.sealingKeys);
-  const applied = opened.ok ? await applySecrets(context, opened.value, false) : opened;
+  // Those of a cluster that there is already are its leader's, and may be younger than this answer.
+  const isJoining = await joinedServer(context) !== null;
+  const wanted = opened.ok && isJoining ? await missing(context, opened.value) : opened;
+  const applied = wanted.ok ? await applySecrets(context, wanted.value, false) : wanted;
   if (!applied.ok) return waits(applied.error);
   context.ports.log.write("info", "first_start_done", "the cluster runs and has its Secrets");
   return await go(context, { first_start: "done" });
+}
+
+/** Of these Secrets the ones that are not there. */
+async function missing(
+  { ports }: BoundContext,
+  secrets: readonly ClusterObject[],
+): Promise<Result<readonly ClusterObject[], string>> {
+  const absent: ClusterObject[] = [];
+  for (const secret of secrets) {
+    const live = await ports.k8s.get(secret.ref);
+    if (!live.ok) return fail(live.error.message);
+    if (live.value === null) absent.push(secret);
+  }
+  return ok(absent);
 }
 
 async function go(context: BoundContext, change: Partial<State>): Promise<Advance> {
