@@ -8,6 +8,7 @@ import { K3S_DATABASE_DIRECTORY, STATE_DIRECTORY } from "../../state/paths.ts";
 import type { StepTools } from "../definition.ts";
 import { SNAPSHOT_RESOURCES, snapshotResource } from "../snapshots/snapshot_resource.ts";
 import { isUnitUp } from "./hold.ts";
+import { otherServersFindings } from "./other_servers.ts";
 import type { RestoreParams } from "./params.ts";
 import { findSource } from "./source.ts";
 import { RESERVE_BYTES, roomBytes, stage, type Staged } from "./stage.ts";
@@ -42,8 +43,11 @@ export async function checkRestore(tools: StepTools<RestoreParams>): Promise<Che
   findings.push(...await processFindings(tools));
 
   let token: Secret | null = params.token === null ? null : open(params.token);
-  if (token === null && settings.ok) {
-    const configured = await configuredToken(ports, settings.value);
+  const configured = settings.ok ? await configuredToken(ports, settings.value) : null;
+  findings.push(
+    ...await otherServersFindings(tools, configured?.ok === true ? configured.value : null),
+  );
+  if (token === null && configured !== null) {
     if (!configured.ok) findings.push(configured.error);
     else if (configured.value === null) {
       findings.push(

@@ -12,6 +12,8 @@ import {
   UID,
 } from "./restore_world.ts";
 
+import { createFakeServers } from "../../../adapters/fake/servers.ts";
+import { withServers } from "./servers.ts";
 import { assertUntouched, restored } from "./restored.ts";
 
 /** What is wrong before anything is stopped, and the words for it. */
@@ -130,6 +132,41 @@ Deno.test("cluster.restore: all that is wrong is told at once", async () => {
     /4 things are against it: \(1\) .*server.*\(2\) .*token.*\(3\) .*older.*\(4\) .*another cluster/,
   );
   assertUntouched(machine);
+});
+
+/** The machine as the first of three servers, of which so many others run. */
+function firstOfThree(running: number): RestoreMachine {
+  const machine = withServers(createRestoreMachine());
+  const members = [1, 2, 3].map((number) => ({
+    id: String(number),
+    name: `demo-${number}-${"a".repeat(8)}`,
+    clientUrls: [],
+    isLearner: false,
+  }));
+  const servers = createFakeServers({
+    // With one of three left there is no majority, and nothing is shown.
+    look: (url, token) =>
+      url === "https://127.0.0.1:6443" && token.reveal() === TOKEN && running > 0
+        ? { kubeSystemUid: UID, members }
+        : null,
+    isHealthy: ({ id }) => Number(id) <= running + 1,
+    remove: () => false,
+  });
+  return { ...machine, ports: { ...machine.ports, servers } };
+}
+
+Deno.test("cluster.restore: of several servers no other may run, or there would be two clusters", async () => {
+  for (const running of [1, 2]) {
+    const machine = firstOfThree(running);
+    const result = await restored(machine);
+    assert.equal(result.code, "checks_failed");
+    const names = running === 1 ? "demo-2" : "demo-2, demo-3";
+    assert.match(String(result.message), new RegExp(`these other servers run on: ${names};`));
+    assertUntouched(machine);
+  }
+  assert.equal((await restored(firstOfThree(0))).state, "succeeded");
+  // On the only server of a cluster nobody is asked.
+  assert.equal((await restored(withServers(firstOfThree(2), 1))).state, "succeeded");
 });
 
 Deno.test("cluster.restore: parameters that are missing or contradict are refused by name", async () => {
