@@ -55,10 +55,9 @@ function releaseFindings({ to, from, arch, release, k3s, booted }: PreflightFact
       findings.push(`whether ${to} is newer than ${from} cannot be told: ${order.error}`);
     } else if (order.value <= 0) {
       findings.push(`release ${to} is not newer than ${from}, which runs`);
+    } else if (entryOfRelease(to, arch) === booted.entry) {
+      findings.push(`the image of ${to} would have the file name of the one that runs`);
     }
-  }
-  if (entryOfRelease(to, arch) === booted.entry) {
-    findings.push(`the image of ${to} would have the file name of the one that runs`);
   }
   if (!release.ok) return [...findings, release.error];
   const { k3s_version, artifacts } = release.value.image;
@@ -87,7 +86,8 @@ function bootFindings(facts: PreflightFacts): string[] {
     findings.push(`the boot loader no longer offers ${booted.entry}, which runs`);
   }
   const pinned = boot.value.default;
-  if (pinned !== null && pinned !== booted.entry && entries.some(({ id }) => id === pinned)) {
+  const isOther = pinned !== null && booted.entry !== null && pinned !== booted.entry;
+  if (isOther && entries.some(({ id }) => id === pinned)) {
     findings.push(
       `the default is ${pinned}, not ${booted.entry}, which runs: reboot into it, or pin what runs ` +
         "(`bootctl set-default`)",

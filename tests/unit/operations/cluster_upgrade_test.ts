@@ -1,57 +1,36 @@
 import assert from "node:assert/strict";
-import {
-  RETURN_MARK_FILE,
-  RETURN_TIMER,
-  SYSTEMD_DIRECTORY,
-  UPGRADE_FILE,
-} from "../../../core/state/paths.ts";
-import { type CutCase, type Outcome, runCut } from "./cut_matrix.ts";
+import { fakeImage } from "../../../adapters/fake/boot_loader.ts";
+import { partPath } from "../../../core/host/slots.ts";
+import type { OperationResult } from "../../../core/protocol/operation.ts";
+import { ok } from "../../../core/result.ts";
+import { RELEASE_FILE, UPGRADE_FILE } from "../../../core/state/paths.ts";
+import { runCut } from "./cut_matrix.ts";
+import { assertDisarmed, imagesOf, upgradeCase } from "./upgrade_case.ts";
 import {
   type Behaviour,
   createUpgradeMachine,
+  envelope,
   FROM,
   FROM_ENTRY,
+  IMAGE,
+  IMAGE_URL,
   K3S,
   OLDER_ENTRY,
-  openUpgradeAgent,
   TO,
   TO_ENTRY,
   type UpgradeMachine,
 } from "./upgrade_world.ts";
 
-function upgrading(
-  setUp: () => UpgradeMachine,
-  assertEnd: (machine: UpgradeMachine, outcome: Outcome) => void | Promise<void>,
-): CutCase<UpgradeMachine> {
-  return {
-    setUp,
-    offer: () => ({ id: "op_up", kind: "cluster.upgrade", params: { release: TO } }),
-    open: openUpgradeAgent,
-    mayEnd: ["succeeded", "failed"],
-    assertEnd,
-  };
-}
-
-const images = ({ disk }: UpgradeMachine) =>
-  disk.paths().filter((path) => path.startsWith("/boot/EFI/Linux/")).map((path) => path.slice(16));
-
-function assertDisarmed({ disk, systemd }: UpgradeMachine): void {
-  for (const path of [RETURN_MARK_FILE, `${SYSTEMD_DIRECTORY}/${RETURN_TIMER}`]) {
-    assert.equal(disk.text(path), null, path);
-  }
-  assert.notEqual(systemd.units.get(RETURN_TIMER)?.state, "active");
-}
-
 Deno.test("cluster.upgrade: a good image is staged, started once, proven, and becomes the default", async () => {
   await runCut(
-    upgrading(() => createUpgradeMachine(), (machine, { result, journal }) => {
+    upgradeCase(() => createUpgradeMachine(), (machine, { result, journal }) => {
       assert.deepEqual(result, {
         state: "succeeded",
         output: { from: FROM, to: TO, boot_entry: TO_ENTRY },
       });
       assert.deepEqual(machine.boots, [FROM_ENTRY, TO_ENTRY]);
       assert.equal(machine.loader.variables.get("LoaderEntryDefault"), TO_ENTRY);
-      assert.deepEqual(images(machine), [FROM_ENTRY, TO_ENTRY], `${OLDER_ENTRY} is dropped`);
+      assert.deepEqual(imagesOf(machine), [FROM_ENTRY, TO_ENTRY], `${OLDER_ENTRY} is dropped`);
       assertDisarmed(machine);
       assert.equal(machine.disk.text(UPGRADE_FILE), null);
       const snapshot = machine.k3s.runs;
@@ -77,7 +56,7 @@ const BAD: readonly (readonly [Behaviour, string, RegExp])[] = [
 for (const [behaviour, code, why] of BAD) {
   Deno.test(`cluster.upgrade: an image that ${behaviour} ends in the old one, as it was`, async () => {
     await runCut(
-      upgrading(() => createUpgradeMachine([behaviour]), (machine, { result }) => {
+      upgradeCase(() => createUpgradeMachine([behaviour]), (machine, { result }) => {
         assert.deepEqual([result.state, result.step, result.code], ["failed", "health_gate", code]);
         assert.match(String(result.message), why);
         assert.match(
@@ -86,10 +65,171 @@ for (const [behaviour, code, why] of BAD) {
         );
         assert.deepEqual(machine.boots, [FROM_ENTRY, TO_ENTRY, FROM_ENTRY]);
         assert.equal(machine.loader.variables.get("LoaderEntryDefault"), FROM_ENTRY);
-        assert.deepEqual(images(machine), [OLDER_ENTRY, FROM_ENTRY]);
+        assert.deepEqual(imagesOf(machine), [OLDER_ENTRY, FROM_ENTRY]);
         assertDisarmed(machine);
       }),
       null,
     );
   });
 }
+
+Deno.test("cluster.upgrade: a truncated image sends the firmware to the fallback, and that to the old one", async () => {
+  for (const version of [252, 262]) {
+    const setUp = () => {
+      const machine = createUpgradeMachine(["good"], { version });
+      machine.losesImage = true;
+      return machine;
+    };
+    await runCut(
+      upgradeCase(setUp, (machine, { result }) => {
+        assert.deepEqual([result.step, result.code], ["health_gate", "fell_back"]);
+        assert.deepEqual(machine.boots, [FROM_ENTRY, FROM_ENTRY]);
+        assert.equal(
+          machine.loader.variables.get("LoaderImageIdentifier"),
+          "/EFI/BOOT/BOOTX64.EFI",
+        );
+        assert.deepEqual(imagesOf(machine), [OLDER_ENTRY, FROM_ENTRY]);
+      }),
+      null,
+    );
+  }
+});
+
+Deno.test("cluster.upgrade: after one that came back the next one works", async () => {
+  const { machine } = await ended(() => createUpgradeMachine(["panics"]));
+  machine.behaviours = ["good"];
+  await machine.clock.advance(30_000);
+  const state = JSON.parse(machine.disk.text("/var/lib/pbx-agent/state.json") ?? "");
+  machine.disk.put("/var/lib/pbx-agent/state.json", JSON.stringify({ ...state, operation: null }));
+  const again = await ended(() => machine, "op_again");
+  assert.equal(again.result.state, "succeeded", JSON.stringify(again.result));
+});
+
+/** An upgrade to its end, in one go. */
+async function ended(
+  setUp: () => UpgradeMachine,
+  id = "op_up",
+): Promise<{ machine: UpgradeMachine; result: OperationResult }> {
+  const box: { machine?: UpgradeMachine } = {};
+  const one = upgradeCase(() => box.machine = setUp());
+  const offer = (machine: UpgradeMachine) => ({ ...one.offer(machine), id });
+  const { result } = await runCut({ ...one, offer, assertEnd() {} }, null);
+  assert.ok(box.machine);
+  return { machine: box.machine, result };
+}
+
+/** A machine with something wrong about it. */
+function machineWith(change: (machine: UpgradeMachine) => void): () => UpgradeMachine {
+  return () => {
+    const machine = createUpgradeMachine();
+    change(machine);
+    return machine;
+  };
+}
+
+/** It fails at a step before the reboot, and everything is as it was. */
+async function assertUntouched(
+  change: (machine: UpgradeMachine) => void,
+  step: string,
+  ...words: readonly RegExp[]
+): Promise<void> {
+  const { machine, result } = await ended(machineWith(change));
+  assert.deepEqual([result.state, result.step], ["failed", step], JSON.stringify(result));
+  for (const word of words) assert.match(String(result.message), word);
+  assert.deepEqual(machine.boots, [FROM_ENTRY]);
+  assert.ok(!machine.systemd.calls.includes("reboot") || step === "reboot");
+  assert.equal(machine.loader.variables.get("LoaderEntryOneShot"), undefined);
+  assert.equal(machine.disk.text(`/boot/EFI/Linux/${FROM_ENTRY}`)?.length, fakeImage(FROM).length);
+  assertDisarmed(machine);
+}
+
+Deno.test("cluster.upgrade: the preflight tells everything that is against it at once", async () => {
+  await assertUntouched(
+    ({ loader, k8s, k3s, s3, disk }) => {
+      loader.firmwareEntry = false;
+      loader.espBytes = 400;
+      loader.variables.set("LoaderEntryDefault", OLDER_ENTRY);
+      void disk.remove("/boot/EFI/BOOT/BOOTX64.EFI");
+      disk.put(RELEASE_FILE, envelope({ k3s_version: "v1.39.0+k3s1" }));
+      k8s.breakWith({ kind: "down" });
+      k3s.install("v1.36.3+k3s1");
+      s3.faults.unreachable = "refused";
+    },
+    "preflight",
+    /^nothing was changed: \d things are against it: /,
+    /one minor version at a time, and v1\.36\.3\+k3s1 to v1\.39\.0\+k3s1 is more/,
+    /the default is pbx-0\.9\.0-amd64\.efi, not pbx-1\.0\.0-amd64\.efi/,
+    /the firmware has no active entry for systemd-boot/,
+    /systemd-boot is not in EFI\/BOOT/,
+    /the ESP \(\/boot\) has no room for the new image beside those that stay: \d+ bytes/,
+    /the Kubernetes API does not answer/,
+    /the snapshot before the upgrade cannot go to the bucket/,
+  );
+});
+
+Deno.test("cluster.upgrade: a release that is not signed, or has no image, is none", async () => {
+  await assertUntouched(
+    ({ disk }) => disk.put(RELEASE_FILE, envelope().replace(/"sig":"../, '"sig":"AA')),
+    "preflight",
+    /release 1\.1\.0: /,
+  );
+  await assertUntouched(
+    ({ disk }) => disk.put(RELEASE_FILE, envelope({ artifacts: {} })),
+    "preflight",
+    /release 1\.1\.0 has no image for amd64/,
+  );
+});
+
+Deno.test("cluster.upgrade: an image with the wrong bytes never gets a name", async () => {
+  const wrong = IMAGE.slice();
+  wrong[4] = 0x21;
+  await assertUntouched(
+    ({ artifacts }) => void artifacts.files.set(IMAGE_URL, wrong),
+    "fetch_image",
+    /SHA-256/,
+  );
+  await assertUntouched(
+    ({ artifacts }) => void artifacts.files.set(IMAGE_URL, { status: 404 }),
+    "fetch_image",
+    /404/,
+  );
+});
+
+Deno.test("cluster.upgrade: a download that is cut is begun again until it is there", async () => {
+  const { machine, result } = await ended(machineWith(({ artifacts, clock }) => {
+    artifacts.files.set(IMAGE_URL, { cutAfter: 10, bytes: IMAGE });
+    void clock.sleep(60_000).then(() => artifacts.files.set(IMAGE_URL, IMAGE));
+  }));
+  assert.equal(result.state, "succeeded", JSON.stringify(result));
+  assert.ok(machine.artifacts.asked.length > 3);
+});
+
+Deno.test("cluster.upgrade: an ESP that takes no more is told, and what was fetched of it goes", async () => {
+  const { machine, result } = await ended(machineWith(({ disk }) => {
+    disk.failNext("full", { operation: "write", path: partPath("/boot", TO_ENTRY) });
+  }));
+  assert.deepEqual([result.step, result.code], ["fetch_image", "esp_full"]);
+  assert.deepEqual(imagesOf(machine), [OLDER_ENTRY, FROM_ENTRY]);
+});
+
+Deno.test("cluster.upgrade: a loader that does not keep what it is told ends it before the reboot", async () => {
+  for (const how of ["failed", "not_set"] as const) {
+    await assertUntouched(
+      (machine) => {
+        machine.loader.variables.delete("LoaderEntryDefault");
+        machine.loader.breakNext(how);
+      },
+      "stage_slot",
+      /cannot be pinned as the default: the firmware does not do it/,
+    );
+  }
+});
+
+Deno.test("cluster.upgrade: a node that does not go down runs on, with nothing armed", async () => {
+  await assertUntouched(
+    ({ ports, systemd }) =>
+      Object.assign(ports.systemd, { reboot: () => Promise.resolve(ok(void systemd)) }),
+    "reboot",
+    /the old image runs on: the node was told to restart and did not/,
+  );
+});

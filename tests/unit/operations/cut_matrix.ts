@@ -78,10 +78,22 @@ const LOOKS = new Set([
   ],
 ]);
 
-/** Kills the operation at every point; returns how many cuts that were. Prints the one that failed. */
-export async function cutMatrix<M extends Machine>(one: CutCase<M>): Promise<number> {
+/**
+ * Kills the operation at every call; returns how many cuts that were. Prints the one that failed.
+ *
+ * @param moments `in_turn`: a call that changes something is cut at one moment of its own, the next call at
+ * the next one: a quarter of the runs, with every call in it all the same
+ */
+export async function cutMatrix<M extends Machine>(
+  one: CutCase<M>,
+  moments: "each" | "in_turn" = "each",
+): Promise<number> {
   const whole = await runCut(one, null);
-  const points = cutsOf(whole.calls, one);
+  const points = cutsOf(whole.calls, one).filter((point, index, all) => {
+    if (moments === "each" || LOOKS.has(whole.calls[point.call - 1]?.name ?? "")) return true;
+    const ofThisCall = all.filter(({ call }) => call === point.call);
+    return ofThisCall[point.call % ofThisCall.length] === all[index];
+  });
   for (const point of points) {
     try {
       await runCut(one, point);

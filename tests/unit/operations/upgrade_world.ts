@@ -65,10 +65,10 @@ export interface UpgradeMachine extends Machine {
   readonly k3s: FakeK3s;
   /** How the new image does, boot after boot; the last one stays. */
   behaviours: Behaviour[];
+  /** The new image's file loses its end before its first boot. */
+  losesImage: boolean;
   /** The entry of every boot, in order. */
   readonly boots: string[];
-  /** Null while an image runs; else why none does. */
-  readonly stuck: () => string | null;
 }
 
 const SEED = new Secret(new Uint8Array(32).fill(7));
@@ -114,8 +114,7 @@ export function createUpgradeMachine(
   behaviours: Behaviour[] = ["good"],
   options: Omit<FakeLoaderOptions, "disk"> = {},
 ): UpgradeMachine {
-  const box: { machine?: UpgradeMachine } = {};
-  const state = { bootedAt: 0, down: false, stuck: null as string | null, agent: true, boot: 0 };
+  const state = { bootedAt: 0, down: false, agent: true, boot: 0 };
   const made: { loader?: FakeLoader; artifacts?: FakeArtifacts; k3s?: FakeK3s } = {};
 
   const bare = createMachine((bare) => {
@@ -199,8 +198,8 @@ export function createUpgradeMachine(
     artifacts,
     k3s,
     behaviours,
+    losesImage: false,
     boots,
-    stuck: () => state.stuck,
     isDown: () => state.down,
     startsAgent: () => state.agent,
     reboot() {
@@ -209,10 +208,12 @@ export function createUpgradeMachine(
         state.boot += 1;
         state.down = false;
         state.bootedAt = bare.clock.monotonic();
+        if (machine.losesImage && loader.variables.has("LoaderEntryOneShot")) {
+          loader.putImage(TO_ENTRY, IMAGE.slice(0, 20));
+        }
         const on = loader.powerOn();
         if (on.kind === "shell") {
-          state.stuck = "the firmware found no image that starts";
-          throw new Error(state.stuck);
+          throw new Error("the firmware found no image that starts");
         }
         boots.push(on.entry);
         const next = machine.behaviours.length > 1
@@ -225,7 +226,6 @@ export function createUpgradeMachine(
       }
     },
   };
-  box.machine = machine;
   layOut(machine);
   return machine;
 }
