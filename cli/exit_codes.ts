@@ -8,6 +8,8 @@ export const EXIT = {
   USAGE: 2,
   /** A limit that `simulate` was to hold the portal to did not hold. */
   LIMITS: 3,
+  /** An installation is under way: this start makes way for it (EX_UNAVAILABLE). */
+  INSTALLING: 69,
   /** Another pbx-agent runs on this state directory (EX_TEMPFAIL of sysexits). */
   LOCKED: 75,
   /** The configuration, or a file that a newer version wrote, does not let it start (EX_CONFIG). */

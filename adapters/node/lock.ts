@@ -17,6 +17,8 @@ export type LockError =
  */
 const PATIENCE_MS = 1_000;
 const TRY_MS = 50;
+/** After this long, milliseconds, a lock that was not had is another's. */
+const GLANCE_MS = 250;
 
 /** Takes the lock on a file (flock), which is made with mode 0600 and then names this process. */
 export async function takeLock(
@@ -56,6 +58,46 @@ export async function lockHolder(
   const free = await tryLock(file, false);
   file.close();
   return free ? { held: false, pid: null } : { held: true, pid: await readPid(real) };
+}
+
+/**
+ * Whether another process holds the lock; false where there is no such file. Where one does, `onHeld` is
+ * called, and this returns when it lets go, after `patienceMs` (milliseconds) at the latest.
+ */
+export async function isHeldFor(
+  path: string,
+  options: {
+    readonly root?: string;
+    readonly patienceMs: number;
+    readonly onHeld: () => void;
+  },
+): Promise<boolean> {
+  const real = createRoot(options.root)(path);
+  let file: Deno.FsFile;
+  try {
+    file = await Deno.open(real, { read: true });
+  } catch {
+    return false;
+  }
+  const had = file.lock(false);
+  const isFree = await isWithin(had, GLANCE_MS);
+  if (!isFree) {
+    options.onHeld();
+    await isWithin(had, options.patienceMs);
+  }
+  file.close();
+  return !isFree;
+}
+
+async function isWithin(had: Promise<void>, ms: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => resolve(false), ms);
+  });
+  // What cannot be locked is held by nobody.
+  const end = await Promise.race([had.then(() => true, () => true), late]);
+  clearTimeout(timer);
+  return end;
 }
 
 /** Deno 2.6 can only wait for a lock, so there the waiting is cut short. */

@@ -2,6 +2,7 @@ import { PROXY_VARIABLES } from "../../adapters/node/proxy.ts";
 import {
   AGENT_UNIT_FILE,
   CONFIG_DIRECTORY,
+  INSTALL_LOCK_FILE,
   K3S_HOLD_DROP_IN,
   K3S_PROGRAM,
   parentOf,
@@ -28,6 +29,7 @@ export const PERMISSIONS: readonly Permission[] = [
   { may: "own", what: STATE_DIRECTORY, why: "identity, state, operations, the program's updates" },
   { may: "own", what: "/etc/rancher", why: "k3s's configuration, drop-ins and kubeconfig" },
   { may: "own", what: "/var/lib/rancher", why: "k3s's manifests, token, snapshots and database" },
+  { may: "read", what: INSTALL_LOCK_FILE, why: "whether an installation is under way" },
   { may: "read", what: SYSTEMD_DIRECTORY, why: "which units are there; to sync the folder" },
   { may: "own", what: AGENT_UNIT_FILE, why: "uninstall removes it" },
   ...ROLLBACK_UNITS.flatMap((unit) =>

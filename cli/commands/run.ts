@@ -1,5 +1,5 @@
 import { caFault } from "../../adapters/node/ca_fault.ts";
-import { takeLock } from "../../adapters/node/lock.ts";
+import { isHeldFor, takeLock } from "../../adapters/node/lock.ts";
 import { createNodeDisk } from "../../adapters/node/disk.ts";
 import { makePrivate } from "../../adapters/node/private_directory.ts";
 import { runAgent } from "../../core/agent/run.ts";
@@ -11,6 +11,7 @@ import { type Parse, PRIVATE_DIRECTORY, readDocument } from "../../core/state/du
 import {
   CONFIG_DIRECTORY,
   CONFIG_FILE,
+  INSTALL_LOCK_FILE,
   LOCK_FILE,
   STATE_DIRECTORY,
 } from "../../core/state/paths.ts";
@@ -23,6 +24,12 @@ import { programInfo } from "../program.ts";
 /** After a signal the program ends on its own; if a call holds it up, it ends all the same after this. */
 const END_MS = 1_500;
 
+/**
+ * How long a start waits for the end of an installation before it makes way: so that systemd, which starts
+ * the agent again 5 s later, does so a few times a minute and not twelve.
+ */
+const INSTALLATION_MS = 15_000;
+
 /** `pbx-agent run`: the service. */
 export async function run(args: Arguments, entry: Entry): Promise<ExitCode> {
   const stop = stopOnSignals();
@@ -34,6 +41,19 @@ export async function run(args: Arguments, entry: Entry): Promise<ExitCode> {
       EXIT.FAILED,
     );
   }
+  // Before anything is read: an installer may be in the middle of writing it.
+  const isDeferred = await isHeldFor(INSTALL_LOCK_FILE, {
+    ...rooted,
+    patienceMs: INSTALLATION_MS,
+    onHeld: () =>
+      programLog().write(
+        "warn",
+        "installation_under_way",
+        `an installation is under way (${INSTALL_LOCK_FILE} is held): this start makes way for ` +
+          "it, and systemd starts the agent again",
+      ),
+  });
+  if (isDeferred) return EXIT.INSTALLING;
   const settings = await readSettings(entry, rooted);
   if (!settings.ok) return end("config_invalid", settings.error, EXIT.CONFIG);
   const { config, caPem } = settings.value;

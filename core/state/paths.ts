@@ -24,6 +24,8 @@ export const OPERATIONS_DIRECTORY = `${STATE_DIRECTORY}/ops`;
 export const LOCK_FILE = `${STATE_DIRECTORY}/lock`;
 /** Where an unreadable state.json is kept aside. */
 export const STATE_ASIDE_FILE = `${STATE_DIRECTORY}/state.json.unreadable`;
+/** Held (flock) by an installer until everything is in place; in memory, so that no boot inherits it. */
+export const INSTALL_LOCK_FILE = "/run/pbx-agent-install.lock";
 /** The program that the unit starts. */
 export const PROGRAM_FILE = `${STATE_DIRECTORY}/bin/pbx-agent`;
 /** The program before it, which an update that fails goes back to. */

@@ -91,10 +91,11 @@ async function layOut(world: InstallWorld): Promise<void> {
     { architecture: "amd64", file: "agent-amd64.gz", sha256 },
     { architecture: "arm64", file: "agent-arm64.gz", sha256 },
   ]);
-  const placed = script.replaceAll(/\/(var\/lib|etc)\/(pbx-agent|systemd)/g, `${root}$&`);
+  const placed = script.replaceAll(/\/(var\/lib|etc|run)\/(pbx-agent|systemd)/g, `${root}$&`);
   await world.write("/install.sh", placed);
   await Deno.mkdir(`${root}/etc/systemd/system`, { recursive: true });
   await Deno.mkdir(`${root}/var/lib`, { recursive: true });
+  await Deno.mkdir(`${root}/run`);
   const fakes = {
     systemctl: `echo "$*" >> ${root}/systemctl.log`,
     id: "echo 0",

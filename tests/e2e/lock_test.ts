@@ -47,6 +47,37 @@ Deno.test("run: somebody who looks at its status in this very moment does not ke
   });
 });
 
+Deno.test("run: makes way for an installation, and starts once its lock is let go of, however that ended", async () => {
+  await inWorld(async (world) => {
+    const lock = `${world.root}/run/pbx-agent-install.lock`;
+    await Deno.mkdir(`${world.root}/run`, { recursive: true });
+    // As the install script holds it.
+    const installer = new Deno.Command("flock", {
+      args: [lock, "--command", "read -r line"],
+      stdin: "piped",
+    }).spawn();
+    await world.until(
+      "the installer's lock",
+      async () =>
+        await Deno.readTextFile("/proc/locks").then(async (locks) =>
+          locks.includes(`:${(await Deno.stat(lock)).ino} `)
+        ).catch(() => false),
+    );
+    const deferred = world.start();
+    await deferred.event("installation_under_way");
+    assert.equal(deferred.end(), null);
+    installer.kill("SIGKILL");
+    await installer.status;
+    await installer.stdin.close();
+    assert.deepEqual(await deferred.ended(), { code: 69, signal: null });
+    assert.equal(deferred.lines().length, 1);
+    // The file is still there.
+    const next = world.start();
+    await next.event("agent_started");
+    assert.deepEqual(await next.stop(), { code: 0, signal: null });
+  });
+});
+
 /** What a process has open. */
 function opened(pid: number): string[] {
   const fds = `/proc/${pid}/fd`;

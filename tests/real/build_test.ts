@@ -26,7 +26,8 @@ function folder(): string {
 Deno.test.beforeAll(async () => {
   lab.folder = await Deno.makeTempDir({ prefix: "pbx-build-" });
   // Of a copy: the two builds must see the same sources whatever happens to the real ones meanwhile.
-  const names = ["core", "adapters", "cli", "fixtures", "deno.json", "deno.lock", "tests"];
+  const rooms = ["core", "adapters", "simulate", "cli", "fixtures", "tests"];
+  const names = [...rooms, "deno.json", "deno.lock"];
   await Deno.mkdir(join(lab.folder, "sources"));
   const from = names.map((name) => join(REPOSITORY, name));
   await mustRun("/bin/cp", ["-R", ...from, join(lab.folder, "sources")]);

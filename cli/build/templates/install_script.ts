@@ -4,6 +4,7 @@ import {
   CONFIG_DIRECTORY,
   CONFIG_FILE,
   IDENTITY_FILE,
+  INSTALL_LOCK_FILE,
   PROGRAM_FILE,
   STATE_DIRECTORY,
 } from "../../../core/state/paths.ts";
@@ -62,6 +63,10 @@ case "$(uname -m)" in
 ${cases.join("\n")}
 *) die "this build has no program for $(uname -m)" ;;
 esac
+# Held until all is in place: an agent that is started meanwhile makes way (exit code 69). However this
+# script ends, nothing of it stays.
+exec 9> ${INSTALL_LOCK_FILE}
+flock -w 300 9 || die "another installation is under way (${INSTALL_LOCK_FILE})"
 wanted=\${config:-${CONFIG_FILE}}
 [ -s "$wanted" ] || die "$wanted is not there or empty: name the configuration with --config"
 cluster=$(setting "$wanted" cluster_id)
@@ -154,6 +159,7 @@ chmod 0600 ${CONFIG_FILE}
 put 0644 ${AGENT_UNIT_FILE} << 'UNIT'
 ${UNIT}UNIT
 sync
+exec 9>&-
 systemctl daemon-reload
 systemctl enable ${AGENT_UNIT}
 if [ -n "$changed" ]; then systemctl restart ${AGENT_UNIT}; else systemctl start ${AGENT_UNIT}; fi
