@@ -5,10 +5,17 @@
  * left. PBX_LONG=1 adds everything else that can go wrong (about 20 minutes more).
  */
 import assert from "node:assert/strict";
+import { parseBootPaths, parseEntries } from "../../adapters/node/bootctl_output.ts";
 import type { Image } from "../lab/vm/image.ts";
 import { waitUntil } from "../lab/wait_until.ts";
 import { assertEnds, assertRuns, lastWords } from "./upgrade/assert.ts";
-import { orderUpgrade, waitForResult, waitForStep } from "./upgrade/operation.ts";
+import {
+  orderUpgrade,
+  PATIENCE_MS,
+  waitForReport,
+  waitForResult,
+  waitForStep,
+} from "./upgrade/operation.ts";
 import { type Fault, publish, type ReleaseOptions } from "./upgrade/releases.ts";
 import { layOutWorld, type World } from "./upgrade/world.ts";
 
@@ -137,16 +144,6 @@ chapter(
   },
 );
 
-async function waitForRequest({ portal }: World, path: string): Promise<void> {
-  await waitUntil(`a request for ${path}`, async () => {
-    const { requests } = await portal.admin<{ requests: { path: string }[] }>(
-      "GET",
-      "/admin/state",
-    );
-    return requests.some((request) => request.path === path) || undefined;
-  }, { timeoutMs: 60_000, everyMs: 100 });
-}
-
 /** Faults of images, each with how the upgrade ends. */
 const FAULTS: readonly (readonly [Fault, string, RegExp])[] = [
   ["hang", "fell_back", /did not come up/],
@@ -160,12 +157,165 @@ for (const [fault, code, why] of FAULTS) {
     async (world) => {
       const [before] = story.images;
       const from = world.vm.console.lines.length;
-      const boots = world.vm.boots();
+      const boots = world.vm.ends().length;
       const { message, image } = await failing(world, { fault }, code);
       assert.match(message, why);
       assert.deepEqual(starts(world, from), [image.version, before?.version]);
-      const watchdogs = world.vm.ends().slice(boots - 1).map(({ watchdog }) => watchdog);
+      const watchdogs = world.vm.ends().slice(boots).map(({ watchdog }) => watchdog);
       assert.deepEqual(watchdogs, [false, fault === "hang"]);
     },
   );
+}
+
+longChapter(
+  "an image that is cut off on the ESP after its one boot was set: the firmware's second way leads to the old one",
+  async (world) => {
+    const from = world.vm.console.lines.length;
+    await failing(world, {}, "fell_back", (_id, image) => {
+      const path = `EFI/Linux/${image.entry}`;
+      world.atNextStart = async () => {
+        const whole = await world.esp.read(path);
+        await world.esp.put(path, whole.subarray(0, whole.length / 3));
+      };
+      return Promise.resolve();
+    });
+    assert.deepEqual(starts(world, from), [story.images[0]?.version], "the cut image started");
+  },
+);
+
+longChapter("an image of which the portal has a part only is never staged", async (world) => {
+  const { message } = await failing(world, { cutAt: 4_000_000 }, "wrong_size");
+  assert.match(message, /4000000/);
+});
+
+longChapter("no room on the ESP is found before anything is changed", async (world) => {
+  await fillEsp(world);
+  const { message } = await failing(world, {}, "checks_failed", async (id) => {
+    await waitForResult(world, id);
+    await emptyEsp(world);
+  });
+  assert.match(message, /no room for the new image/);
+});
+
+longChapter(
+  "an ESP that fills up while the image is fetched leaves nothing behind",
+  async (world) => {
+    await failing(world, {}, "esp_full", async (id, image) => {
+      const match = { path: `/artifacts/${image.entry}` };
+      await world.portal.admin("POST", "/admin/faults", { match, action: { delay_ms: 20_000 } });
+      await waitForStep(world, id, "fetch_image");
+      await fillEsp(world);
+      await waitForResult(world, id);
+      await emptyEsp(world);
+    });
+  },
+);
+
+/** Steps in the old image: whatever was done of them, the upgrade goes on. */
+for (const step of ["preflight", "pre_snapshot", "stage_slot", "reboot"]) {
+  longChapter(`the power cut in ${step}: the upgrade goes on and ends well`, async (world) => {
+    await upgrade(world, async (id) => {
+      await waitForStep(world, id, step);
+      await cutPower(world);
+    });
+  });
+}
+
+longChapter("the power cut while the new image starts: the old one runs", async (world) => {
+  const from = world.vm.console.lines.length;
+  await failing(world, {}, "fell_back", async (_id, image) => {
+    const pattern = new RegExp(`^image: ${image.version} starts`);
+    await world.vm.console.waitFor(pattern, { from, timeoutMs: PATIENCE_MS });
+    await cutPower(world);
+  });
+});
+
+longChapter("the power cut in the health gate: the old one runs", async (world) => {
+  await failing(world, {}, "fell_back", async (id) => {
+    await waitForStep(world, id, "health_gate");
+    await cutPower(world);
+  });
+});
+
+longChapter(
+  "the power cut in commit: what runs is the default, and the portal hears which",
+  async (world) => {
+    const [before] = story.images;
+    const image = await nextRelease(world);
+    const id = await orderUpgrade(world, image.version);
+    await waitForStep(world, id, "commit");
+    await cutPower(world);
+    const result = await waitForResult(world, id);
+    const isNew = result.state === "succeeded";
+    assertEnds(result, isNew ? "succeeded" : "failed", isNew ? undefined : "fell_back");
+    if (isNew && before !== undefined) story.images = [image, before];
+    await assertRuns(world, story.images);
+  },
+);
+
+longChapter(
+  "a person boots the kept image once: the report tells it, and the next boot is the default again",
+  async (world) => {
+    const [running, kept] = story.images;
+    assert.ok(running !== undefined && kept !== undefined);
+    await world.vm.run(`bootctl set-oneshot ${kept.entry} && systemctl --no-block reboot`);
+    await waitForBoot(world);
+    const once = await waitForReport(world);
+    assert.deepEqual(
+      [once.node.boot_entry, once.node.boot_image_sha256],
+      [kept.entry, kept.sha256],
+    );
+    await world.vm.run("systemctl --no-block reboot");
+    await waitForBoot(world);
+    await assertRuns(world, story.images);
+  },
+);
+
+chapter("what the real bootctl prints is read as it is meant", async (world) => {
+  const entries = parseEntries(await world.vm.run("bootctl list --json=short --no-pager"));
+  const images = entries?.filter(({ path }) => path !== null);
+  const expected = story.images.map(({ entry }) => ({
+    id: entry,
+    path: `/boot/EFI/Linux/${entry}`,
+  }));
+  const byId = (one: { id: string }, other: { id: string }) => one.id < other.id ? -1 : 1;
+  assert.deepEqual(images?.toSorted(byId), expected.toSorted(byId));
+  const status = await world.vm.run("bootctl status --no-pager");
+  assert.deepEqual(parseBootPaths(status), { firmwareEntry: true, fallbackLoader: true });
+  assert.equal((await world.vm.run("bootctl --print-esp-path")).trim(), "/boot");
+});
+
+longChapter("after all that, an upgrade works", async (world) => await upgrade(world));
+
+async function waitForRequest({ portal }: World, path: string): Promise<void> {
+  await waitUntil(`a request for ${path}`, async () => {
+    const { requests } = await portal.admin<{ requests: { path: string }[] }>(
+      "GET",
+      "/admin/state",
+    );
+    return requests.some((request) => request.path === path) || undefined;
+  }, { timeoutMs: PATIENCE_MS, everyMs: 100 });
+}
+
+async function cutPower({ vm }: World): Promise<void> {
+  await vm.cut();
+  await vm.powerOn();
+}
+
+/** Waits for the next boot after the present one. */
+async function waitForBoot({ vm }: World): Promise<void> {
+  const boots = vm.boots();
+  await waitUntil("the next boot", () => Promise.resolve(vm.boots() > boots || undefined), {
+    timeoutMs: PATIENCE_MS,
+  });
+}
+
+const FILLER = "/boot/filler";
+
+async function fillEsp({ vm }: World): Promise<void> {
+  await vm.run(`dd if=/dev/zero of=${FILLER} bs=1M; sync`);
+}
+
+async function emptyEsp({ vm }: World): Promise<void> {
+  await vm.run(`rm -f ${FILLER}; sync`);
 }

@@ -62,31 +62,36 @@ export interface EspFiles {
   /** As mtools names it. */
   readonly drive: string;
   write(from: string, path: string): Promise<void>;
+  /** The same from memory. */
+  put(path: string, bytes: Uint8Array): Promise<void>;
   read(path: string): Promise<Uint8Array>;
-  remove(path: string): Promise<void>;
-  list(folder: string): Promise<string[]>;
 }
 
 function espFiles(file: string): EspFiles {
   const drive = `${file}@@${ESP_START}M`;
+  const write = async (from: string, path: string) =>
+    void await mustRun("mcopy", ["-o", "-i", drive, from, `::${path}`]);
   return {
     drive,
-    write: async (from, path) =>
-      void await mustRun("mcopy", ["-o", "-i", drive, from, `::${path}`]),
-    read: async (path) => {
-      const folder = await Deno.makeTempDir({ prefix: "pbx-esp-" });
-      try {
+    write,
+    put: (path, bytes) =>
+      inFolder(async (folder) => {
+        await Deno.writeFile(join(folder, "file"), bytes);
+        await write(join(folder, "file"), path);
+      }),
+    read: (path) =>
+      inFolder(async (folder) => {
         await mustRun("mcopy", ["-i", drive, `::${path}`, join(folder, "file")]);
         return await Deno.readFile(join(folder, "file"));
-      } finally {
-        await Deno.remove(folder, { recursive: true });
-      }
-    },
-    remove: async (path) => void await mustRun("mdel", ["-i", drive, `::${path}`]),
-    list: async (folder) => {
-      const paths = await mustRun("mdir", ["-b", "-i", drive, `::${folder}`]);
-      return paths.split("\n").filter((path) => path !== "").map((path) => path.replace(/.*\//, ""))
-        .sort();
-    },
+      }),
   };
+}
+
+async function inFolder<T>(use: (folder: string) => Promise<T>): Promise<T> {
+  const folder = await Deno.makeTempDir({ prefix: "pbx-esp-" });
+  try {
+    return await use(folder);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
 }
