@@ -11,6 +11,14 @@ const PROGRAMS: ReadonlyMap<string, string> = new Map([
   ["ip", "apt-get install iproute2"],
   ["openssl", "apt-get install openssl"],
   ["qemu-system-x86_64", "apt-get install qemu-system-x86"],
+  ["setpriv", "apt-get install util-linux"],
+  ["objcopy", "apt-get install binutils"],
+  ["cpio", "apt-get install cpio"],
+  ["zstd", "apt-get install zstd"],
+  ["sfdisk", "apt-get install fdisk"],
+  ["mkfs.vfat", "apt-get install dosfstools"],
+  ["mcopy", "apt-get install mtools"],
+  ["mke2fs", "apt-get install e2fsprogs"],
 ]);
 
 /**
