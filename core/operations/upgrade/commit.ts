@@ -45,7 +45,7 @@ export async function commit(tools: StepTools<UpgradeParams>): Promise<StepEnd> 
     if (removed.ok) dropped.push(id);
     else await say(removed.error.message);
   }
-  await dropParts(tools, view.value);
+  await dropParts(disk, view.value);
   await disk.syncDirectory(imageFolder(view.value.esp));
   const forgotten = await removeUpgrade(disk);
   if (!forgotten.ok) await say(forgotten.error.message);

@@ -1,6 +1,7 @@
 import { imageFolder, isPart, partPath } from "../../host/slots.ts";
 import type { ArtifactError } from "../../ports/artifact.ts";
 import type { BootView } from "../../ports/boot.ts";
+import type { Disk } from "../../ports/disk.ts";
 import type { Result } from "../../result.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
 import { type Plan, planOf } from "./handed.ts";
@@ -28,7 +29,7 @@ export async function fetchImage(tools: Tools): Promise<StepEnd> {
       return { kind: "done", evidence: `${path} has the SHA-256 of the manifest already` };
     }
   }
-  await dropParts(tools, view.value);
+  await dropParts(ports.disk, view.value);
   const path = partPath(esp, boot_entry);
   const fetched = await fetchTo(tools, plan, path);
   if (!fetched.ok) {
@@ -42,11 +43,11 @@ export async function fetchImage(tools: Tools): Promise<StepEnd> {
 }
 
 /** What earlier upgrades left half fetched. */
-export async function dropParts({ ports }: Tools, { esp }: BootView): Promise<void> {
+export async function dropParts(disk: Disk, { esp }: BootView): Promise<void> {
   const folder = imageFolder(esp);
-  const names = await ports.disk.list(folder);
+  const names = await disk.list(folder);
   for (const name of names.ok ? names.value ?? [] : []) {
-    if (isPart(name)) await ports.disk.remove(`${folder}/${name}`);
+    if (isPart(name)) await disk.remove(`${folder}/${name}`);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Probe, StepEnd, StepTools } from "../definition.ts";
+import { dropImage } from "./drop_image.ts";
 import { planOf } from "./handed.ts";
 import type { UpgradeParams } from "./params.ts";
 import { removeUpgrade, upgradeOf, writeUpgrade } from "./record.ts";
@@ -57,8 +58,10 @@ async function undo(tools: Tools, why: string): Promise<StepEnd> {
   const left: string[] = [];
   const cleared = await ports.boot.setOneShot(null);
   if (!cleared.ok) left.push(cleared.error.message);
-  const disarmed = await disarmReturn(ports);
-  if (!disarmed.ok) left.push(disarmed.error);
+  const { boot_entry } = planOf(tools.handed);
+  for (const done of [await disarmReturn(ports), await dropImage(ports, boot_entry)]) {
+    if (!done.ok) left.push(done.error);
+  }
   const removed = await removeUpgrade(ports.disk);
   if (!removed.ok) left.push(removed.error.message);
   const rest = left.length === 0 ? "" : `; what was prepared is not taken back: ${left.join("; ")}`;

@@ -2,6 +2,7 @@ import { imageFolder, partPath } from "../../host/slots.ts";
 import type { BootView } from "../../ports/boot.ts";
 import { fail, ok, type Result } from "../../result.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
+import { dropImage } from "./drop_image.ts";
 import { type Plan, planOf } from "./handed.ts";
 import type { UpgradeParams } from "./params.ts";
 
@@ -15,10 +16,13 @@ export async function stageSlot(tools: Tools): Promise<StepEnd> {
   const plan = planOf(tools.handed);
   const before = await pinned(tools, plan);
   if (!before.ok) return { kind: "failed", message: before.error };
-  const staged = await giveName(tools, plan, before.value);
-  if (!staged.ok) return { kind: "failed", message: staged.error };
-  const after = await isStaged(tools, plan);
-  if (!after.ok) return { kind: "failed", message: after.error };
+  const named = await giveName(tools, plan, before.value);
+  const staged = named.ok ? await isStaged(tools, plan) : named;
+  if (!staged.ok) {
+    const dropped = await dropImage(tools.ports, plan.boot_entry);
+    if (!dropped.ok) await tools.say(dropped.error);
+    return { kind: "failed", message: staged.error };
+  }
   return {
     kind: "done",
     evidence: `${plan.boot_entry} is offered by the boot loader; ${plan.from_entry} is the default`,

@@ -33,6 +33,10 @@ Deno.test("cluster.upgrade: a good image is staged, started once, proven, and be
       assert.deepEqual(imagesOf(machine), [FROM_ENTRY, TO_ENTRY], `${OLDER_ENTRY} is dropped`);
       assertDisarmed(machine);
       assert.equal(machine.disk.text(UPGRADE_FILE), null);
+      const bytes = journal.events.flatMap(({ progress }) =>
+        progress === undefined ? [] : [progress]
+      );
+      assert.deepEqual(bytes, [{ done: IMAGE.length, total: IMAGE.length, unit: "bytes" }]);
       const snapshot = machine.k3s.runs;
       assert.deepEqual(snapshot, ["save pbx-pre-upgrade-1.1.0"]);
       assert.deepEqual(journal.steps.map(({ name }) => name), [
