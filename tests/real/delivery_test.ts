@@ -1,5 +1,7 @@
 // needs: root systemd-nspawn mmdebstrap ip
 import { checkRows } from "./delivery/check_rows.ts";
+import { clockRows } from "./delivery/clock_rows.ts";
+import { diskRows } from "./delivery/disk_rows.ts";
 import { cutRows } from "./delivery/cut_rows.ts";
 import { sequenceRows } from "./delivery/sequence_rows.ts";
 import { trialRows } from "./delivery/trial_rows.ts";
@@ -19,6 +21,8 @@ const rows: readonly Row[] = [
   ...cutRows(programs, "power cut"),
   ...cutRows(programs, "reboot"),
   ...sequenceRows(programs),
+  ...diskRows(programs),
+  ...clockRows(programs),
 ].filter(({ name }) => only.test(name));
 
 const endOf = playInLanes(rows, LANES);

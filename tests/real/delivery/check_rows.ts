@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { Shape } from "./file_server.ts";
 import type { Row } from "./lanes.ts";
 import { BIN, onMachine } from "./machine.ts";
-import { plain, type Program, type Programs, says, script } from "./programs.ts";
+import { mute, plain, type Program, type Programs, says, script } from "./programs.ts";
 import { judge } from "./verdict.ts";
 
 /** A program that must not take over. */
@@ -17,7 +17,7 @@ interface Bad {
 const VERSION = "0.2.0";
 
 function bads(): readonly Bad[] {
-  const good = script(VERSION, `${says(VERSION)}\nexec sleep infinity`);
+  const good = mute(VERSION);
   const altered = new Uint8Array(good.bytes);
   altered[altered.length - 2] = 0x20;
   return [
@@ -49,6 +49,12 @@ function bads(): readonly Bad[] {
       name: "says another version",
       program: script(VERSION, says("0.9.9")),
       says: /says that it is version 0\.9\.9/,
+      reason: "run",
+    },
+    {
+      name: "hangs where it shall say its version",
+      program: script(VERSION, "exec sleep infinity"),
+      says: /Result=timeout/,
       reason: "run",
     },
     {

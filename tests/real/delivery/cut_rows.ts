@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { hold, type Moment, waitHeld } from "./gate.ts";
 import type { Row } from "./lanes.ts";
 import { type Machine, type MachineOptions, onMachine } from "./machine.ts";
-import { type Program, type Programs, says, script, thin } from "./programs.ts";
+import { mute, type Program, type Programs } from "./programs.ts";
 import { judge } from "./verdict.ts";
 
 /** A point of an update at which the machine goes down. */
@@ -22,6 +22,8 @@ interface Point {
 
 const TIMER = "pbx-agent-rollback.timer";
 const AGENT = "pbx-agent.service";
+/** systemd runs a new program for its version. */
+const VERSION_UNIT = "pbx-agent-version.service";
 const VERSION = "0.2.0";
 /** A success ends it early. */
 const PATIENT_S = 60;
@@ -62,10 +64,10 @@ function installPoints(programs: Programs): readonly Point[] {
   const { second } = programs;
   const half = Math.floor(second.bytes.length / 2);
   const options = { trial: PATIENT_S, gated: true };
-  const waiting = thin(
-    second,
-    `while [ "$1" = version ] && [ -e /run/lab/hold-version ]; do sleep 0.1; done`,
-  );
+  const running: readonly Moment[] = [
+    `before start ${VERSION_UNIT}`,
+    `after start ${VERSION_UNIT}`,
+  ];
   const arming: readonly Moment[] = [
     `before stop ${TIMER}`,
     `after stop ${TIMER}`,
@@ -90,30 +92,18 @@ function installPoints(programs: Programs): readonly Point[] {
         });
       },
     },
-    {
-      name: "before the new program is run for its version",
+    ...running.map((moment): Point => ({
+      name: `at the run of the new program for its version, ${moment}`,
       program: second,
       options,
       stays: true,
+      status: /^update +0\.1\.0 to 0\.2\.0, step run since \S+$/m,
       async reach(machine) {
-        const moment: Moment = "before start pbx-agent-version.service";
         await hold(machine.container, moment);
         await machine.update(second);
         await waitHeld(machine.container, moment);
       },
-    },
-    {
-      name: "while the new program is run for its version",
-      program: waiting,
-      options: { ...options, behind: [second] },
-      stays: true,
-      status: /^update +0\.1\.0 to 0\.2\.0, step run since \S+$/m,
-      async reach(machine) {
-        await machine.container.writeFile("/run/lab/hold-version", "");
-        await machine.update(waiting);
-        await machine.untilStep("run");
-      },
-    },
+    })),
     ...arming.map((moment): Point => ({
       name: `at the arming of the timer, ${moment}`,
       program: second,
@@ -181,7 +171,7 @@ function provenPoints(second: Program): readonly Point[] {
 
 /** Points of the rollback, from its first call to its last. */
 function rollbackPoints(): readonly Point[] {
-  const program = script(VERSION, `${says(VERSION)}\n[ "$1" = version ] || exec sleep infinity`);
+  const program = mute(VERSION);
   const moments: readonly Moment[] = [
     `before is-active ${AGENT}`,
     `before stop ${AGENT}`,

@@ -1,4 +1,3 @@
-import { basename } from "node:path";
 import { createNodeClock } from "../../../adapters/node/clock.ts";
 import { createNodeRandom } from "../../../adapters/node/random.ts";
 import { Fault } from "../../../adapters/portal/faults.ts";
@@ -14,7 +13,7 @@ import { type Container, startContainer } from "../../lab/container.ts";
 import { waitUntil } from "../../lab/wait_until.ts";
 import { type FileServer, type Shape, startFileServer } from "./file_server.ts";
 import { installGate } from "./gate.ts";
-import { BEHIND, type Compiled, type Program, type Programs } from "./programs.ts";
+import type { Program, Programs } from "./programs.ts";
 
 /** The program that the unit starts. */
 export const BIN = `${STATE_DIRECTORY}/bin/pbx-agent`;
@@ -27,6 +26,17 @@ const WAIT_MS = 180_000;
 /** The base root's packages beyond systemd: a clock of its own for one process. */
 export const PACKAGES = ["libfaketime"] as const;
 
+/**
+ * The container shares the host's clock, and nothing here sets that one. A library between the program
+ * and the C library makes the wall clock another one, at any time, and leaves the monotonic clock alone.
+ */
+const CLOCK_FILE = "/etc/lab-clock";
+const OWN_CLOCK =
+  `Environment=LD_PRELOAD=/usr/lib/${Deno.build.arch}-linux-gnu/faketime/libfaketimeMT.so.1
+Environment=FAKETIME_TIMESTAMP_FILE=${CLOCK_FILE} FAKETIME_NO_CACHE=1
+Environment=FAKETIME_DONT_FAKE_MONOTONIC=1 NO_FAKE_STAT=1
+`;
+
 /** k3s as far as an update sees of it: a unit that runs. Its API never comes up. */
 const K3S_UNIT = "[Service]\nExecStart=/usr/bin/sleep infinity\n";
 
@@ -36,18 +46,14 @@ export interface MachineOptions {
   readonly trial: number | null;
   /** The unit's RestartSec; a second where absent. */
   readonly restart?: number;
-  /** The program that it begins with, where that is not the first compiled one. */
-  readonly program?: Program;
-  /** Compiled programs that scripts start. */
-  readonly behind?: readonly Compiled[];
   /** Calls of systemctl can be held. */
   readonly gated?: boolean;
   /** The state directory is a disk of so many MiB of its own. */
   readonly stateMebibytes?: number;
   /** Further lines of the unit's [Unit]. */
   readonly unit?: string;
-  /** Further lines of the unit's [Service], and of the rollback's. */
-  readonly service?: string;
+  /** The agent and the rollback see a clock that {@link Machine.setClock} sets. */
+  readonly ownClock?: boolean;
 }
 
 /** A server with an enrolled agent, its portal, and the files that releases name. */
@@ -69,11 +75,18 @@ export interface Machine {
   spoilSyncs(status: number, headers?: Record<string, string>, body?: unknown): void;
   mend(): void;
   outage(down: boolean): Promise<void>;
-  until<T>(what: string, look: () => T | undefined | Promise<T | undefined>): Promise<T>;
+  /** Waits until `look` gives something; three minutes, unless told. */
+  until<T>(
+    what: string,
+    look: () => T | undefined | Promise<T | undefined>,
+    options?: { readonly timeoutMs: number },
+  ): Promise<T>;
   /** Waits until the new program is in its place; it starts a second later. */
   untilSwapped(): Promise<void>;
   /** Waits until an update is at this step, by state.json. */
   untilStep(step: UpdateStep): Promise<void>;
+  /** Sets the clock of the agent and the rollback off by so many days, from now on. */
+  setClock(days: 1 | -1): Promise<void>;
   /** What the program tells people of its update. */
   statusText(): Promise<string>;
 }
@@ -117,10 +130,10 @@ async function boot(
   options: MachineOptions,
   config: string,
 ): Promise<Container> {
-  const { program = first, behind = [], restart = 1, stateMebibytes, trial } = options;
+  const { restart = 1, stateMebibytes, trial } = options;
   const flags = trial === null ? "" : ` --trial ${trial}`;
   const run = `ExecStart=\nExecStart=${BIN} run --cycle 1${flags}\nRestartSec=${restart}\n`;
-  const service = options.service ?? "";
+  const service = options.ownClock === true ? OWN_CLOCK : "";
   const lab = `[Unit]\n${options.unit ?? ""}\n[Service]\n${run}${service}`;
   const container = await startContainer({
     baseRoot: await makeBaseRoot(undefined, PACKAGES),
@@ -139,17 +152,13 @@ async function boot(
       await write(`${UNITS}/k3s.service`, K3S_UNIT);
       await write("/etc/pbx-agent/config.yaml", config);
       await Deno.chmod(`${root}/etc/pbx-agent/config.yaml`, 0o600);
-      await Deno.mkdir(root + BEHIND, { recursive: true });
-      for (const { file } of behind) {
-        await Deno.copyFile(file, `${root}${BEHIND}/${basename(file)}`);
-      }
+      await write(CLOCK_FILE, "+0\n");
       if (options.gated === true) await installGate(root);
     },
   });
   try {
     await container.run(["install", "-d", "-m", "0700", STATE_DIRECTORY]);
-    const content = program === first ? await Deno.readFile(first.file) : program.bytes;
-    await container.writeFile(BIN, content, 0o755);
+    await container.writeFile(BIN, await Deno.readFile(first.file), 0o755);
     await container.run(["systemctl", "enable", "--now", "pbx-agent.service"]);
     return container;
   } catch (error) {
@@ -205,8 +214,8 @@ function machineOf(container: Container, portal: RunningPortal, files: FileServe
     },
     mend: () => void (memory.faults = []),
     outage: async (down) => await admin("POST", "/outage", { down }),
-    until: (what, look) =>
-      waitUntil(what, async () => await look(), { timeoutMs: WAIT_MS, everyMs: 50 }),
+    until: (what, look, { timeoutMs } = { timeoutMs: WAIT_MS }) =>
+      waitUntil(what, async () => await look(), { timeoutMs, everyMs: 50 }),
     async untilSwapped() {
       const test = `[ -e ${TRIAL_FILE} ] && [ ! -e ${BIN}.new ]`;
       await waitUntil("the new program in its place", async () => {
@@ -219,6 +228,8 @@ function machineOf(container: Container, portal: RunningPortal, files: FileServe
         return state.update.under_way?.step === step || undefined;
       });
     },
+    setClock: async (days) =>
+      await container.writeFile(CLOCK_FILE, `${days > 0 ? "+" : ""}${days}d\n`),
     statusText: async () => await container.run([BIN, "status", "--text"]),
   };
   return machine;

@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import { basename } from "node:path";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { VERSION } from "../../../cli/version.ts";
@@ -15,8 +14,6 @@ export interface Program {
   /** What travels, gzip or as it is. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly gzip: boolean;
-  /** SHA-256 of the executable that a process of it has: its own, but for a script's. */
-  readonly runs: string;
 }
 
 /** A compiled agent of the lab, and where it is on this machine. */
@@ -30,9 +27,6 @@ export interface Programs {
   readonly second: Compiled;
   readonly third: Compiled;
 }
-
-/** Folder of the machines in which compiled programs stand that scripts start. */
-export const BEHIND = "/opt/lab";
 
 /** Compiles the agents, which differ in nothing but the version that they say. */
 export async function compilePrograms(): Promise<Programs> {
@@ -49,7 +43,7 @@ async function compiled(version: string): Promise<Compiled> {
   const content = await Deno.readFile(file);
   const bytes = new Uint8Array(await promisify(gzip)(content, { level: 1 }));
   const sha256 = hashOf(content);
-  return { version, sha256, size: content.length, bytes, gzip: true, runs: sha256, file };
+  return { version, sha256, size: content.length, bytes, gzip: true, file };
 }
 
 /** A program of these bytes, which travel as they are. */
@@ -61,7 +55,6 @@ export function plain(version: string, text: string): Program {
     size: bytes.length,
     bytes,
     gzip: false,
-    runs: hashOf(bytes),
   };
 }
 
@@ -75,10 +68,9 @@ export function says(version: string): string {
   return `printf 'pbx-agent ${version}\\nrelease keys: none\\n'`;
 }
 
-/** A script that starts the compiled program behind it: small, for small disks. `first` runs before. */
-export function thin(program: Compiled, first = ""): Program {
-  const start = `${first}\nexec ${BEHIND}/${basename(program.file)} "$@"`;
-  return { ...script(program.version, start), runs: program.sha256 };
+/** A program that says its version and then does nothing but stay. */
+export function mute(version: string): Program {
+  return script(version, `${says(version)}\n[ "$1" = version ] || exec sleep infinity`);
 }
 
 function hashOf(bytes: Uint8Array): string {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { Row } from "./lanes.ts";
 import { onMachine } from "./machine.ts";
-import { type Programs, says, script } from "./programs.ts";
+import { mute, type Programs } from "./programs.ts";
 import { judge } from "./verdict.ts";
 
 const PATIENT_S = 60;
@@ -10,8 +10,6 @@ const SHORT_S = 4;
 /** One update after another, and what comes between. */
 export function sequenceRows(programs: Programs): readonly Row[] {
   const { first, second, third } = programs;
-  const mute = (version: string) =>
-    script(version, `${says(version)}\n[ "$1" = version ] || exec sleep infinity`);
   const tooOld = (release: string) => ({
     error: { code: "protocol_too_old", message: "", release },
   });
