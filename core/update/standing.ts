@@ -1,6 +1,6 @@
 import type { TimerPorts } from "./timer.ts";
 import { disarmTimer, isTimerThere } from "./timer.ts";
-import { NEW_PROGRAM_FILE, PROGRAM_FILE } from "../state/paths.ts";
+import { NEW_PROGRAM_FILE, parentOf, PROGRAM_FILE } from "../state/paths.ts";
 import type { RolledBack } from "../state/update_record.ts";
 import { readTrial, removeTrial, type Trial } from "./trial.ts";
 
@@ -47,6 +47,10 @@ export async function readStanding(
  * repeated; the error is for people.
  */
 export async function forget(ports: Omit<TimerPorts, "clock">): Promise<string | null> {
+  // What is in place has to last before that goes which would put it right after a power cut: of a rename
+  // whose sync failed only the next sync tells.
+  const lasting = await ports.disk.syncDirectory(parentOf(PROGRAM_FILE));
+  if (!lasting.ok) return lasting.error.message;
   // First what the rollback goes by: a timer that fires in between must find nothing to do.
   const removed = await removeTrial(ports.disk);
   const disarmed = await isTimerThere(ports.disk) ? await disarmTimer(ports) : null;

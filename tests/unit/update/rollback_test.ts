@@ -5,7 +5,12 @@ import { createFakeLog } from "../../../adapters/fake/log.ts";
 import { createFakePrograms } from "../../../adapters/fake/programs.ts";
 import { createFakeSystemd } from "../../../adapters/fake/systemd.ts";
 import { Cut } from "../../../adapters/fake/cut.ts";
-import { PREVIOUS_PROGRAM_FILE, PROGRAM_FILE, UPDATE_FILE } from "../../../core/state/paths.ts";
+import {
+  parentOf,
+  PREVIOUS_PROGRAM_FILE,
+  PROGRAM_FILE,
+  UPDATE_FILE,
+} from "../../../core/state/paths.ts";
 import { rollBack } from "../../../core/update/rollback.ts";
 import { forget, readStanding } from "../../../core/update/standing.ts";
 import { armTimer } from "../../../core/update/timer.ts";
@@ -70,6 +75,24 @@ Deno.test("rollBack: a second time it only starts what is there", async () => {
   assert.equal(ports.disk.text(PROGRAM_FILE), "old");
   const calls = ports.systemd.calls.slice(before).filter((call) => call.endsWith(AGENT));
   assert.deepEqual(calls, [`start ${AGENT}`]);
+});
+
+Deno.test("forget: an update stays open until the program in place would survive a power cut", async () => {
+  const ports = await onTrial();
+  // The link's own sync fails: the program is back, and a power cut would take that back.
+  ports.disk.failNext("io", { operation: "syncDirectory", path: parentOf(PROGRAM_FILE) });
+  assert.equal((await rollBack(ports)).ok, false);
+  assert.equal(ports.disk.text(PROGRAM_FILE), "old");
+
+  ports.disk.failNext("io", { operation: "syncDirectory", path: parentOf(PROGRAM_FILE) });
+  assert.match(await forget(ports) ?? "", /syncDirectory/);
+  assert.notEqual(ports.disk.text(UPDATE_FILE), null);
+  assert.equal(ports.systemd.units.get(TIMER)?.enabled, true);
+
+  assert.equal(await forget(ports), null);
+  ports.disk.crash("lost");
+  assert.equal(ports.disk.text(PROGRAM_FILE), "old");
+  assert.equal(ports.disk.text(UPDATE_FILE), null);
 });
 
 Deno.test("rollBack: changes nothing where no update is open", async () => {
