@@ -147,6 +147,31 @@ Deno.test("install: a machine of another cluster is left alone", shared, async (
   assert.doesNotMatch(await machine().readFile(CONFIG), /other/);
 });
 
+Deno.test(
+  "install: while one is under way the service makes way, and runs when it is over, killed or not",
+  shared,
+  async () => {
+    const show = async (name: string) =>
+      (await machine().run(["systemctl", "show", `--property=${name}`, "--value", UNIT])).trim();
+    const hold = ["flock", "/run/pbx-agent-install.lock", "sleep", "600"];
+    await machine().run(["systemd-run", "--unit=lab-installer", ...hold]);
+    await machine().run(["systemctl", "restart", UNIT]);
+    await waitUntil(
+      "exit code 69",
+      async () => (await show("ExecMainStatus")) === "69" || undefined,
+      { timeoutMs: 60_000 },
+    );
+    // Twelve a minute would be a storm.
+    assert.ok(Number(await show("NRestarts")) <= 1);
+    await machine().run(["systemctl", "kill", "--signal=KILL", "lab-installer.service"]);
+    await waitUntil("the service that runs", async () => {
+      const log = await machine().run(["journalctl", "--unit", UNIT, "--lines=1", "--output=cat"]);
+      return !log.includes("installation_under_way") && (await show("SubState")) === "running" ||
+        undefined;
+    }, { timeoutMs: 60_000 });
+  },
+);
+
 Deno.test("install: uninstall takes away all that was installed", shared, async () => {
   await machine().run(["/var/lib/pbx-agent/bin/pbx-agent", "uninstall", "--yes"]);
   const owned = ["/var/lib/pbx-agent", "/etc/pbx-agent", `/etc/systemd/system/${UNIT}`];
