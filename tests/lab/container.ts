@@ -6,7 +6,7 @@ import { noteOwner, removeLeftovers } from "./container/leftovers.ts";
 import { execInside } from "./container/leader.ts";
 import type { Machine } from "./container/machine.ts";
 import { createMachine } from "./container/machine.ts";
-import type { ContainerNetwork } from "./container/network.ts";
+import type { BridgePlace, ContainerNetwork } from "./container/network.ts";
 import { createNetwork } from "./container/network.ts";
 import { mountDisk, mountOverlay, removeOverlay } from "./container/overlay.ts";
 import type { LabProcess, LabProcessOptions } from "./lab_process.ts";
@@ -22,8 +22,11 @@ export interface ContainerOptions {
   readonly bind?: readonly { host: string; guest: string; readOnly?: boolean }[];
   /** Folders inside that are disks of their own, of a size that a test can fill; in memory. */
   readonly disks?: readonly { readonly guest: string; readonly mebibytes: number }[];
-  /** `own` (the default): a namespace with loopback and a default route. `host`: the host's. */
-  readonly network?: "host" | "own";
+  /**
+   * `own` (the default): a namespace with loopback and a default route; with a place on a bridge it
+   * reaches the others there. `host`: the host's.
+   */
+  readonly network?: "host" | "own" | BridgePlace;
   /** Lays out files in the root before the first boot, so that units in it start with it. */
   readonly prepare?: (root: string) => Promise<void>;
 }
@@ -78,7 +81,8 @@ export async function startContainer(options: ContainerOptions): Promise<Contain
       disks.push({ host: await mountDisk(overlay.directory, mebibytes), guest });
     }
     await options.prepare?.(overlay.root);
-    const network = options.network === "host" ? undefined : await createNetwork(name);
+    const place = typeof options.network === "object" ? options.network : undefined;
+    const network = options.network === "host" ? undefined : await createNetwork(name, place);
     if (network !== undefined) cleanups.push(network.remove);
     cleanups.push(async () => await removeCgroups(name));
     const procsFiles = await createCgroups(name);

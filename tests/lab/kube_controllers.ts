@@ -16,15 +16,21 @@ const CONTROLLERS = [
   "namespace-controller",
 ];
 
-/** Starts the controllers that roles, accounts and namespaces need; they run until they are stopped. */
-export async function startKubeControllers(api: KubeApi): Promise<KubeControllers> {
+/**
+ * Starts the controllers that roles, accounts and namespaces need, and `more`; they run until they are
+ * stopped.
+ */
+export async function startKubeControllers(
+  api: KubeApi,
+  more: readonly string[] = [],
+): Promise<KubeControllers> {
   const program = await findPart("kube-controller-manager");
   const directory = await Deno.makeTempDir({ prefix: "pbx-kube-controllers-" });
   const authority = join(directory, "ca.crt");
   await Deno.writeTextFile(authority, api.authority.cert);
   const process = startLabProcess(program, [
     `--kubeconfig=${api.kubeconfig}`,
-    `--controllers=${CONTROLLERS.join(",")}`,
+    `--controllers=${[...CONTROLLERS, ...more].join(",")}`,
     `--root-ca-file=${authority}`,
     "--leader-elect=false",
     "--secure-port=0",
