@@ -36,7 +36,8 @@ export interface Chart {
 
 const WIDTH = 800;
 const HEIGHT = 280;
-const PLOT = { left: 8, right: 792, top: 22, bottom: 250 } as const;
+/** Where values are drawn; lines and labels of the vertical axis begin further left, at 0. */
+const PLOT = { left: 72, right: 796, top: 22, bottom: 250 } as const;
 
 /** The chart as inline SVG with its legend, and the data for the box at the cursor beside it. */
 export function drawChart(chart: Chart): Html {
@@ -94,7 +95,7 @@ function round(value: number): number {
 function gridLines({ y }: Chart): Part {
   return y.ticks.map((tick) => {
     const at = round(up(y.place(tick)));
-    return markup`<line class="grid" x1="${PLOT.left}" x2="${PLOT.right}" y1="${at}" y2="${at}"></line>
+    return markup`<line class="grid" x1="0" x2="${PLOT.right}" y1="${at}" y2="${at}"></line>
 `;
   });
 }
@@ -103,11 +104,11 @@ function gridLines({ y }: Chart): Part {
 function ticks({ x, y, xTick, yTick }: Chart): Part {
   const rows = y.ticks.map((tick) => {
     const at = round(up(y.place(tick))) - 4;
-    return markup`<text class="tick" x="${PLOT.left}" y="${at}">${yTick(tick)}</text>`;
+    return markup`<text class="tick" x="0" y="${at}">${yTick(tick)}</text>`;
   });
   const columns = x.ticks.map((tick, index) => {
     const share = x.place(tick);
-    const anchor = share < 0.04 ? "start" : share > 0.96 ? "end" : "middle";
+    const anchor = share > 0.96 ? "end" : "middle";
     const second = index % 2 === 1 ? " second" : "";
     const [at, below] = [round(across(share)), PLOT.bottom + 20];
     return markup`<text class="tick${second}" x="${at}" y="${below}" text-anchor="${anchor}">${
@@ -119,7 +120,8 @@ function ticks({ x, y, xTick, yTick }: Chart): Part {
 }
 
 function lines({ series, places, x, y }: Chart): Part {
-  return series.map(({ colour, values, dashed }) => {
+  // The first name is the one that matters most: it is drawn last, over the others.
+  return series.toReversed().map(({ colour, values, dashed }) => {
     let path = "";
     let isOpen = false;
     for (const [index, place] of places.entries()) {

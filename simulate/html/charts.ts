@@ -21,7 +21,7 @@ export function chartsOf(report: Report): readonly Html[] {
   return charts.filter((chart) => chart !== null).map(drawChart);
 }
 
-const OVER_TIME = [["p50", 50, 0], ["p90", 90, 1], ["p99", 99, 2], ["slowest", 100, 3]] as const;
+const OVER_TIME = [["p50", 50, 0], ["p90", 90, 1], ["p99", 99, 2], ["slowest", 100, 9]] as const;
 
 function latency(timeline: readonly Stretch[], report: Report): Chart | null {
   const at = (stretch: Stretch, percent: number) =>

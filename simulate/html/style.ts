@@ -85,6 +85,8 @@ th, td { padding: .4rem .75rem .4rem 0; border-bottom: 1px solid var(--line); ve
 th:last-child, td:last-child { padding-right: 0; }
 .figure { text-align: right; white-space: nowrap; }
 th.figure { white-space: normal; }
+.figure + .text { padding-left: 1rem; }
+.name, td code { white-space: nowrap; }
 code { font: .92em ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 pre { font: .85rem/1.45 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
   margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }

@@ -40,13 +40,18 @@ function whatWasRun({ run, program, mode, agents }: Report): Html {
     : markup`the portal at <strong>${run.portal}</strong>`;
   return markup`Agents of pbx-agent ${program.version}, on machines that exist in memory only, worked with ${portal}, ${clock}, from ${
     moment(run.started_at)
-  } to ${moment(run.ended_at)}. They began over ${duration(run.ramp_ms)} and reported every ${
-    duration(run.cycle_ms)
-  }.${part}${
+  } to ${moment(run.ended_at)}. They began over ${
+    inOne(duration(run.ramp_ms))
+  } and reported every ${inOne(duration(run.cycle_ms))}.${part}${
     run.ended_by === "signal"
       ? markup` <strong>It was told to end before its time</strong> (${duration(run.duration_ms)}).`
       : null
   }`;
+}
+
+/** Not broken into two lines. */
+function inOne(text: string): string {
+  return text.replaceAll(" ", "\u00a0");
 }
 
 function moment(text: string): string {

@@ -104,7 +104,7 @@ function codes({ errors, provoked, endpoints: all }: Report): Html {
 
 function agents({ agents }: Report): Html {
   const rows = STATES.filter((state) => (agents.states[state] ?? 0) > 0).map((state) => [
-    markup`<i class="swatch c${STATE_COLOURS[state]}"></i>${state}`,
+    markup`<span class="name"><i class="swatch c${STATE_COLOURS[state]}"></i>${state}</span>`,
     STATE_WORDS[state],
     count(agents.states[state] ?? 0),
   ]);

@@ -34,13 +34,19 @@ export function timelineOf({ slices, run }: Report): readonly Stretch[] {
     sorted,
     ({ at_ms }) => Math.floor((at_ms - first.at_ms) / (run.slice_ms * each)),
   );
-  const [began, ended] = [Date.parse(run.started_at), Date.parse(run.ended_at)];
+  const began = momentOf(run.started_at) ?? first.at_ms;
+  const ended = momentOf(run.ended_at) ?? last.at_ms + run.slice_ms;
   return [...groups].map(([index, group]) => {
     const from = first.at_ms + index * run.slice_ms * each;
     const until = Math.max(...group.map(({ at_ms }) => at_ms)) + run.slice_ms;
     const within = Math.min(until, ended) - Math.max(from, began);
     return joined(group, from - first.at_ms, until - first.at_ms, within);
   });
+}
+
+function momentOf(text: string): number | null {
+  const at = Date.parse(text);
+  return Number.isNaN(at) ? null : at;
 }
 
 function joined(

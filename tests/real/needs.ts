@@ -9,6 +9,7 @@ const PROGRAMS: ReadonlyMap<string, string> = new Map([
   ["systemd-nspawn", "apt-get install systemd-container"],
   ["mmdebstrap", "apt-get install mmdebstrap"],
   ["ip", "apt-get install iproute2"],
+  ["chromium", "apt-get install --no-install-recommends chromium fonts-dejavu-core"],
   ["openssl", "apt-get install openssl"],
   ["qemu-system-x86_64", "apt-get install qemu-system-x86"],
   ["setpriv", "apt-get install util-linux"],

@@ -2,34 +2,8 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { reportPage } from "../../../../simulate/html/page.ts";
 import type { Report } from "../../../../simulate/report/report.ts";
+import { hostileReport } from "./hostile_report.ts";
 import { sampleReport } from "./sample_report.ts";
-
-const HOSTILE = `"><img src=x onerror=alert(1)></script><script>alert(2)</script>'&\u202e`;
-
-/** The same report with every text of it hostile, names included. */
-function hostile(report: Report): Report {
-  const counts = { [HOSTILE]: 3, __proto__x: 1 };
-  return {
-    ...report,
-    program: { version: HOSTILE, runtime: HOSTILE },
-    run: {
-      ...report.run,
-      portal: HOSTILE,
-      profile: { [HOSTILE]: HOSTILE },
-      started_at: HOSTILE,
-      ended_at: HOSTILE,
-    },
-    errors: counts,
-    provoked: counts,
-    operations: Object.fromEntries(
-      Object.values(report.operations).map((figures) => [HOSTILE, { ...figures, results: counts }]),
-    ),
-    happenings: counts,
-    slices: report.slices.map((slice) => ({ ...slice, errors: counts, provoked: counts })),
-    slo: [{ limit: HOSTILE, measured: null, held: false }],
-    faults: [{ agent: HOSTILE, message: HOSTILE }],
-  };
-}
 
 /** Its elements' names, and whether anything but the page's own would run. */
 function elements(page: string): string[] {
@@ -37,13 +11,14 @@ function elements(page: string): string[] {
 }
 
 Deno.test("reportPage: whatever a report says stays text", () => {
-  const page = reportPage(hostile(sampleReport(20)));
+  const page = reportPage(hostileReport(20));
   const known = new Set(elements(reportPage(sampleReport(20))));
   const strange = elements(page).filter((name) => !known.has(name) && !known.has(`/${name}`));
   assert.deepEqual([...new Set(strange)].filter((name) => !["pre", "/pre"].includes(name)), []);
   assert.equal(page.match(/<img/gi), null);
   assert.equal(page.match(/<script>/g)?.length, 1, "the page's own script and no other");
   assert.doesNotMatch(page, /\u202e|alert\(1\)>/);
+  assert.doesNotMatch(page, /\bNaN\b/, "times that are none spoil no chart");
   assert.ok(page.includes("&lt;img src=x onerror=alert(1)&gt;"), "it is shown all the same");
 });
 
