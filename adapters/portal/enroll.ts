@@ -63,7 +63,7 @@ function admit(portal: Portal, token: Token, cluster: Cluster, request: EnrollRe
     agent_id: agentId,
     cluster_id: token.clusterId,
     node_name: token.nodeName,
-    ...sealDocument(cluster.bootstrap, keys.sealing, portal.random) as JsonObject,
+    ...sealDocument(cluster.bootstrap, keys.sealing, portal) as JsonObject,
   };
   token.used = { agentId, keys, answer };
   const agent: Agent = {

@@ -1,4 +1,3 @@
-import type { JsonValue } from "../../core/json.ts";
 import type { Agent, PortalState, QueuedOperation } from "./state.ts";
 
 /**
@@ -16,7 +15,7 @@ export interface Lookup {
   /** An agent was added, or has another key. */
   note(agent: Agent): void;
   /** What `make` gives for a document, made once for as long as the document is in use. */
-  of<T>(document: JsonValue, name: string, make: () => T): T;
+  of<T>(document: unknown, name: string, make: () => T): T;
 }
 
 /** A lookup of a state, empty until it is asked. */
@@ -80,7 +79,7 @@ export function createLookup(state: PortalState): Lookup {
       allAgents();
       return byKey.get(signing) ?? null;
     },
-    of<T>(document: JsonValue, name: string, make: () => T): T {
+    of<T>(document: unknown, name: string, make: () => T): T {
       if (typeof document !== "object" || document === null) return make();
       let known = made.get(document);
       if (known === undefined) made.set(document, known = new Map());

@@ -5,6 +5,7 @@ import { ReleaseVersion } from "../../core/protocol/identifiers.ts";
 import { sign, signingPublicKey } from "../../core/protocol/signing.ts";
 import { Secret } from "../../core/secret.ts";
 import { type Answer, json, refuse } from "./http/message.ts";
+import { lookupIn } from "./memory.ts";
 import type { Portal } from "./portal.ts";
 import type { ReleaseSigner, StoredRelease } from "./state.ts";
 
@@ -15,7 +16,9 @@ export function manifest(portal: Portal, version: string): Answer {
   }
   const release = portal.state.releases.get(version);
   if (release === undefined) return refuse(404, "unknown_release", "there is no such release");
-  return json(200, release.envelope ?? envelopeOf(portal, release));
+  if (release.envelope !== undefined) return json(200, release.envelope);
+  const make = () => json(200, envelopeOf(portal, release));
+  return lookupIn(portal).of(release, "envelope", make);
 }
 
 function envelopeOf(portal: Portal, release: StoredRelease): JsonValue {

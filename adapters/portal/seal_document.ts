@@ -1,15 +1,25 @@
 import * as z from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
-import { seal } from "../../core/protocol/sealing.ts";
+import { seal as sealInScript } from "../../core/protocol/sealing.ts";
 import type { Random } from "../../core/ports/random.ts";
+
+/** How boxes are made: a portal has both. */
+interface Sealing {
+  readonly random: Random;
+  readonly seal?: typeof sealInScript;
+}
 
 /**
  * Turns what an admin wrote into what an agent gets. `{"plain": "text"}` becomes a sealed box to
  * `publicKey`; with `"to": "<base64 key>"` beside it, a box that this agent cannot open.
  * `{"verbatim": x}` becomes `x` as it is.
  */
-export function sealDocument(document: JsonValue, publicKey: string, random: Random): JsonValue {
+export function sealDocument(
+  document: JsonValue,
+  publicKey: string,
+  { random, seal = sealInScript }: Sealing,
+): JsonValue {
   return mapMarks(document, (mark) => {
     if ("verbatim" in mark) return mark.verbatim;
     const key = decodeBase64(mark.to ?? publicKey) ?? new Uint8Array(32);

@@ -3,6 +3,7 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { Log } from "../../core/ports/log.ts";
 import type { Random } from "../../core/ports/random.ts";
 import type { Secret } from "../../core/secret.ts";
+import { createNativeSealing } from "../native_sealing.ts";
 import { createNativeSigning } from "../native_signing.ts";
 import type { Admin } from "./admin/admin.ts";
 import { serveAdmin } from "./admin/serve_admin.ts";
@@ -76,6 +77,7 @@ export async function startPortal(options: PortalOptions): Promise<RunningPortal
     random,
     base,
     verify: createNativeSigning().verify,
+    seal: createNativeSealing().seal,
     releaseKeys: options.releaseKeys,
     now: () => clock.now() + state.clockOffsetMs,
     time: () => new Date(clock.now() + state.clockOffsetMs).toISOString(),

@@ -28,7 +28,7 @@ export function sync(portal: Portal, signer: Signer, body: Uint8Array, version: 
   const tag = tagOf(portal, setting);
   const known = setting.document === null || report.desired.tag === tag;
   const operation = nextOperation(portal, agent);
-  const sealed = (content: JsonValue) => sealDocument(content, agent.keys.sealing, portal.random);
+  const sealed = (content: JsonValue) => sealDocument(content, agent.keys.sealing, portal);
   return json(200, {
     time: portal.time(),
     desired: known ? null : sealed(setting.document),

@@ -4,6 +4,7 @@ import type { ConditionCode } from "../protocol/conditions.ts";
 import type { Config } from "../state/config.ts";
 import { clear, raise } from "../state/conditions.ts";
 import type { Binding } from "../state/identity.ts";
+import type { OpenBox } from "../protocol/sealing.ts";
 import type { Sign } from "../protocol/signing.ts";
 import type { Store } from "../state/store.ts";
 import type { Channels } from "./channels.ts";
@@ -29,6 +30,8 @@ export interface Context {
   readonly gateMs: number;
   /** How requests are signed. */
   readonly sign: Sign;
+  /** How sealed boxes are opened; in JavaScript unless told. */
+  readonly openBox?: OpenBox;
   /** The write that fails for want of room, if one does. */
   readonly diskTrouble: () => DiskError | null;
 }

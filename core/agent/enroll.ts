@@ -170,7 +170,7 @@ async function storeAnswer(
   request: EnrollRequest,
   body: JsonValue,
 ): Promise<Result<Identity, NotStored>> {
-  const answer = judgeEnrollAnswer(identity, request, body);
+  const answer = judgeEnrollAnswer(context, identity, request, body);
   if (!answer.ok) return answer;
   const { disk, log } = context.ports;
   const { portal } = context.config;
@@ -203,13 +203,14 @@ async function storeAnswer(
 
 /** Judges an answer to the enrollment: secrets first, then its form, then whom it is for. */
 function judgeEnrollAnswer(
+  { openBox }: Context,
   identity: Identity,
   request: EnrollRequest,
   body: JsonValue,
 ): Result<EnrollAnswer, NotStored> {
   const boxes = scanEnrollAnswer(body);
   if (!boxes.ok) return boxes;
-  const opened = openAll(boxes.value, sealingKeysOf(identity));
+  const opened = openAll(boxes.value, sealingKeysOf(identity, openBox));
   if (!opened.ok) return opened;
   const answer = EnrollAnswer.safeParse(body);
   if (!answer.success) {

@@ -1,5 +1,5 @@
 import type { Disk, DiskError } from "../ports/disk.ts";
-import { type SealingKey, sealingPublicKey } from "../protocol/sealing.ts";
+import { type OpenBox, type SealingKey, sealingPublicKey } from "../protocol/sealing.ts";
 import type { Result } from "../result.ts";
 import { type Binding, type Identity, type KeyPairs, saveIdentity } from "../state/identity.ts";
 
@@ -16,9 +16,13 @@ export interface IdentityHolder {
 }
 
 /** Holds `identity`, which is on disk as it is. */
-export function holdIdentity(disk: Disk, identity: BoundIdentity): IdentityHolder {
+export function holdIdentity(
+  disk: Disk,
+  identity: BoundIdentity,
+  openBox?: OpenBox,
+): IdentityHolder {
   let current = identity;
-  let sealingKeys = sealingKeysOf(identity);
+  let sealingKeys = sealingKeysOf(identity, openBox);
   return {
     get current() {
       return current;
@@ -31,7 +35,7 @@ export function holdIdentity(disk: Disk, identity: BoundIdentity): IdentityHolde
       const saved = await saveIdentity(disk, wanted);
       if (!saved.ok) return saved;
       current = wanted;
-      sealingKeys = sealingKeysOf(wanted);
+      sealingKeys = sealingKeysOf(wanted, openBox);
       return saved;
     },
   };
@@ -43,9 +47,10 @@ export function pairsOf({ keys, next, previous }: Identity): readonly KeyPairs[]
 }
 
 /** The keys that open boxes sealed to this identity. */
-export function sealingKeysOf(identity: Identity): readonly SealingKey[] {
+export function sealingKeysOf(identity: Identity, openBox?: OpenBox): readonly SealingKey[] {
   return pairsOf(identity).map(({ sealing }) => ({
     secretKey: sealing,
     publicKey: sealingPublicKey(sealing),
+    ...(openBox === undefined ? {} : { openBox }),
   }));
 }

@@ -2,6 +2,7 @@ import type { DiskError } from "../ports/disk.ts";
 import type { Ports } from "../ports/mod.ts";
 import type { Config } from "../state/config.ts";
 import { watchDisk } from "../state/disk_watch.ts";
+import type { OpenBox } from "../protocol/sealing.ts";
 import { type Sign, sign as signInScript } from "../protocol/signing.ts";
 import { type Identity, newKeys, saveIdentity } from "../state/identity.ts";
 import { IDENTITY_FILE } from "../state/paths.ts";
@@ -37,6 +38,8 @@ export interface Setup {
   readonly gateMs?: number;
   /** How requests are signed; in JavaScript unless told. */
   readonly sign?: Sign;
+  /** How sealed boxes are opened; in JavaScript unless told. */
+  readonly openBox?: OpenBox;
 }
 
 /**
@@ -84,6 +87,7 @@ function openContext(
     trialMs,
     gateMs,
     sign,
+    ...(others.openBox === undefined ? {} : { openBox: others.openBox }),
     diskTrouble,
   };
 }
@@ -182,10 +186,10 @@ function present(identity: Identity | null): Identity {
 }
 
 /** Holds the identity that the stage is certain to have an ID in. */
-function hold({ ports }: Context, identity: Identity | null): IdentityHolder {
+function hold({ ports, openBox }: Context, identity: Identity | null): IdentityHolder {
   const { binding, ...keys } = present(identity);
   if (binding === null) throw new Error("this stage has an ID");
-  return holdIdentity(ports.disk, { ...keys, binding });
+  return holdIdentity(ports.disk, { ...keys, binding }, openBox);
 }
 
 /** Makes keys and stores them before they are used; null when they could not be stored yet. */

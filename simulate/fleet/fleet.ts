@@ -1,9 +1,10 @@
+import { createNativeSealing } from "../../adapters/native_sealing.ts";
 import { createNativeSigning } from "../../adapters/native_signing.ts";
 import { createSimulatedAgent, type Shared, type SimulatedAgent } from "./simulated_agent.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** How a fleet is run. */
-export interface FleetOptions extends Omit<Shared, "elapsed" | "sign"> {
+export interface FleetOptions extends Omit<Shared, "elapsed" | "sign" | "openBox"> {
   /** The numbers of the agents of this process, of the whole fleet's 0 to `agents` - 1. */
   readonly indexes: readonly number[];
   readonly agents: number;
@@ -29,7 +30,8 @@ export async function runFleet(options: FleetOptions): Promise<FleetEnd> {
   const { clock, stop, durationMs } = options;
   const begun = clock.monotonic();
   const { sign } = createNativeSigning();
-  const shared: Shared = { ...options, sign, elapsed: () => clock.monotonic() - begun };
+  const { openBox } = createNativeSealing();
+  const shared: Shared = { ...options, sign, openBox, elapsed: () => clock.monotonic() - begun };
   const over = new AbortController();
   const end = () => over.abort();
   stop.addEventListener("abort", end);

@@ -2,6 +2,7 @@ import { createFakeRandom } from "../../adapters/fake/random.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Http } from "../../core/ports/http.ts";
 import type { Random } from "../../core/ports/random.ts";
+import type { OpenBox } from "../../core/protocol/sealing.ts";
 import type { Sign } from "../../core/protocol/signing.ts";
 import { createNode, type NodeName, type SimulatedNode } from "../node/node.ts";
 import { drawNode } from "../profile/node_profile.ts";
@@ -24,6 +25,7 @@ export interface Shared {
   readonly releaseKeys: readonly Uint8Array[];
   readonly caCerts: readonly string[];
   readonly sign: Sign;
+  readonly openBox: OpenBox;
   readonly durationMs: number;
   /** Cycles are this far apart, milliseconds. */
   readonly cycleMs: number;
@@ -106,6 +108,7 @@ export function createSimulatedAgent(shared: Shared, index: number): SimulatedAg
         releaseKeys: shared.releaseKeys,
         version: shared.version,
         sign: shared.sign,
+        openBox: shared.openBox,
         cycleMs: shared.cycleMs,
         observe(event) {
           if (event.kind === "killed") current?.http.close();

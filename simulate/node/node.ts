@@ -1,6 +1,5 @@
 import { createFakeBoot } from "../../adapters/fake/boot.ts";
 import { createFakeDisk, type FakeDisk } from "../../adapters/fake/disk.ts";
-import { createFakePrograms } from "../../adapters/fake/programs.ts";
 import { createFakeServers } from "../../adapters/fake/servers.ts";
 import { createFakeSnapshotFile } from "../../adapters/fake/snapshot_file.ts";
 import { runAgent, type RunEnd } from "../../core/agent/run.ts";
@@ -8,6 +7,7 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { Http } from "../../core/ports/http.ts";
 import type { Ports } from "../../core/ports/mod.ts";
 import type { Random } from "../../core/ports/random.ts";
+import type { OpenBox } from "../../core/protocol/sealing.ts";
 import type { Sign } from "../../core/protocol/signing.ts";
 import { ok } from "../../core/result.ts";
 import { parseConfig } from "../../core/state/config.ts";
@@ -19,7 +19,13 @@ import { bootId, layOut } from "./first_files.ts";
 import type { Observe } from "./node_event.ts";
 import { observeHttp } from "./observed_http.ts";
 import { type Fuse, type Process, startProcess } from "./process.ts";
-import { createDownloads, isBroken, type SimulatedProgram, versionIn } from "./program.ts";
+import {
+  createDownloads,
+  createPrograms,
+  isBroken,
+  type SimulatedProgram,
+  versionIn,
+} from "./program.ts";
 import { createServices } from "./services.ts";
 import { type StepTimes, USUAL_TIMES, within } from "./times.ts";
 
@@ -53,6 +59,8 @@ export interface NodeOptions {
   readonly times?: StepTimes;
   /** How the agent signs; in JavaScript unless told. */
   readonly sign?: Sign;
+  /** How the agent opens sealed boxes; in JavaScript unless told. */
+  readonly openBox?: OpenBox;
   /** How far cycles are apart, milliseconds; 30 s unless told. */
   readonly cycleMs?: number;
   readonly observe?: Observe;
@@ -146,7 +154,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
       },
       metadata: { instanceId: () => Promise.resolve(ok(name.serverId)) },
       artifacts: createDownloads({ clock, random, times, disk, programs, isAlive }),
-      programs: createFakePrograms(disk),
+      programs: createPrograms(disk),
       log: {
         write: (level, event, message, fields = {}) =>
           observe({ kind: "log", level, event, message, fields }),
@@ -188,6 +196,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
         config: config.value,
         stop: stopping.signal,
         ...(options.sign === undefined ? {} : { sign: options.sign }),
+        ...(options.openBox === undefined ? {} : { openBox: options.openBox }),
         ...(options.cycleMs === undefined ? {} : { cycleMs: options.cycleMs }),
         program: {
           version: running,

@@ -43,7 +43,7 @@ export function patchDesired(call: Call): Answer {
 
 function setDesired(call: Call, cluster: Cluster, setting: Cluster["desired"]): Answer {
   if (!setting.raw && setting.document !== null) {
-    const sealed = sealDocument(setting.document, ANY_KEY, call.portal.random);
+    const sealed = sealDocument(setting.document, ANY_KEY, call.portal);
     const parsed = DesiredState.safeParse(sealed);
     if (!parsed.success) {
       const why = `desired: ${
@@ -98,7 +98,7 @@ function faultOfBootstrap(call: Call, cluster: Cluster, bootstrap: JsonValue): s
     agent_id: "agent",
     cluster_id: cluster.id,
     node_name: cluster.id,
-    ...sealDocument(bootstrap, ANY_KEY, call.portal.random) as JsonObject,
+    ...sealDocument(bootstrap, ANY_KEY, call.portal) as JsonObject,
     time: call.portal.time(),
   };
   const parsed = EnrollAnswer.safeParse(answer);
