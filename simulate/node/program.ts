@@ -1,4 +1,8 @@
 import { createHash } from "node:crypto";
+import type { FakeDisk } from "../../adapters/fake/disk.ts";
+import { createFakePrograms } from "../../adapters/fake/programs.ts";
+import { parentOf } from "../../core/state/paths.ts";
+import type { Programs } from "../../core/ports/programs.ts";
 import type { Artifacts } from "../../core/ports/artifact.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Disk } from "../../core/ports/disk.ts";
@@ -19,6 +23,24 @@ export function programOf(version: string): SimulatedProgram {
   const bytes = new TextEncoder().encode(`pbx-agent ${version}\nrelease keys: none\n`);
   return { version, bytes, sha256: createHash("sha256").update(bytes).digest("hex") };
 }
+
+/** The agent's programs as files; a link takes no room, as on a real disk. */
+export function createPrograms(disk: FakeDisk): Programs {
+  return {
+    version: createFakePrograms(disk).version,
+    async link(from, to) {
+      const read = await disk.read(from);
+      if (!read.ok) return read;
+      if (read.value === null) {
+        return fail({ code: "missing", path: to, message: `cannot link ${from} to ${to}` });
+      }
+      disk.put(to, read.value, PROGRAM_MODE);
+      return await disk.syncDirectory(parentOf(to));
+    },
+  };
+}
+
+const PROGRAM_MODE = 0o755;
 
 /** The version that a program's file stands for; the first one's where it is none. */
 export function versionIn(text: string | null, first: string): string {

@@ -75,6 +75,8 @@ export const Profile = z.strictObject({
     clock_jump_s: z.number().min(0).max(86_400).default(600),
     /** Its disk is full for up to ten minutes. */
     disk_full: Hourly.default(0),
+    /** One call of its disk fails, for want of room or for no reason. */
+    disk_errors: Hourly.default(0),
     /** Its Kubernetes API is down, silent or overloaded for up to ten minutes. */
     api_down: Hourly.default(0),
     /** Its bucket does not answer for up to ten minutes. */
@@ -88,6 +90,8 @@ export const Profile = z.strictObject({
     changes: Hourly.default(0),
     /** Of those changes: one that the agent has to refuse. */
     bad_changes: Share.default(0),
+    /** Its identity is revoked, and taken back into grace later. */
+    revocations: Hourly.default(0),
     /** Another version of the agent is wanted. */
     updates: Hourly.default(0),
     /** Of those versions: one that does not run and has to be taken back. */

@@ -1,4 +1,4 @@
-import type { QueuedOperation } from "../../adapters/portal/state.ts";
+import { activeAgent, type QueuedOperation } from "../../adapters/portal/state.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import type { Random } from "../../core/ports/random.ts";
 import type { SimulatedNode } from "../node/node.ts";
@@ -37,7 +37,9 @@ export interface OwnerOptions {
 /** Operations that wait at most. */
 const MOST_WAITING = 3;
 /** A document that is refused is replaced after this long, milliseconds. */
-const MEND_MS = 600_000;
+const MEND_MS = 180_000;
+/** A revoked identity is taken back after this long, milliseconds. */
+const GRACE_MS = 900_000;
 /** How often somebody looks whether a restore failed, milliseconds. */
 const LOOK_MS = 300_000;
 /** The version that is wanted at the end: one that no rollback of the run holds back. */
@@ -89,6 +91,28 @@ export function createOwner(options: OwnerOptions): Owner {
     portal.offer(operation);
   }
 
+  function revoke(): void {
+    const agent = activeAgent(portal.portal.state, node.name.clusterId, node.name.nodeName);
+    if (agent === null) return;
+    say("its identity is revoked");
+    agent.revoked = true;
+    timeline.after(GRACE_MS, () => {
+      say("its identity counts again");
+      agent.revoked = false;
+      restartUntilHeard(timeline.elapsed());
+    });
+  }
+
+  /** An agent that found itself revoked asks once at each of its starts: somebody restarts it. */
+  function restartUntilHeard(since: number): void {
+    const agent = activeAgent(portal.portal.state, node.name.clusterId, node.name.nodeName);
+    const heardAt = (agent?.lastSyncAt ?? 0) - timeline.clock.now() + timeline.elapsed();
+    if (agent === null || heardAt > since) return;
+    say("somebody restarts the agent");
+    node.kill();
+    timeline.after(LOOK_MS, () => restartUntilHeard(since));
+  }
+
   /** The newest snapshot that a result told of. */
   function lastSnapshot(): string | null {
     const saved = portal.portal.state.operations.findLast(({ result }) =>
@@ -126,6 +150,7 @@ export function createOwner(options: OwnerOptions): Owner {
     () => desire(random.fraction() < work.bad_changes ? badChange(random) : goodChange(random)),
   );
   again(work.updates, update);
+  again(work.revocations, revoke);
   for (const [kind, perHour] of Object.entries(work.operations)) again(perHour, () => offer(kind));
   timeline.after(LOOK_MS, makeGood);
 

@@ -23,6 +23,7 @@ export interface TroubleOptions {
 
 /** Longest that a trouble of the machine lasts, milliseconds. */
 const LONGEST_MS = 600_000;
+const WRITES = ["write", "append", "rename", "syncDirectory", "makeDirectory", "remove"] as const;
 const PLENTY = 10 * 1024 ** 3;
 
 /** Lets things go wrong from now on, as often as the profile says. */
@@ -79,6 +80,12 @@ export function makeTrouble(options: TroubleOptions): void {
       () => node.disk.setCapacity(0),
       () => node.disk.setCapacity(PLENTY),
     ));
+  again(faults.disk_errors, () => {
+    const code = random.fraction() < 0.5 ? "io" : "full";
+    const operation = WRITES[Math.floor(random.fraction() * WRITES.length)] ?? "write";
+    say(`the next ${operation} of its disk fails (${code})`);
+    node.disk.failNext(code, { operation });
+  });
   again(faults.api_down, () => {
     const kind = (["down", "silent", "overloaded"] as const)[Math.floor(random.fraction() * 3)] ??
       "down";

@@ -1,6 +1,8 @@
 import type { Answer } from "../../adapters/portal/http/message.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
+import { nextWindow } from "../../core/host/windows.ts";
+import type { Maintenance } from "../../core/protocol/desired_state.ts";
 import { STATE_FILE } from "../../core/state/paths.ts";
 import type { NodeEvent } from "../node/node_event.ts";
 import type { SimulatedNode } from "../node/node.ts";
@@ -36,7 +38,7 @@ export interface Watched {
 
 /** Watches one node. */
 export function createWatch(watched: Watched): Watch {
-  const { node, owner, broken } = watched;
+  const { timeline, node, owner, broken } = watched;
   const operations = watchOperations(watched);
   const sending = watchSending(watched);
   const answers = watchAnswers(watched);
@@ -47,6 +49,21 @@ export function createWatch(watched: Watched): Watch {
     const leak = secretIn(text, owner.secrets);
     if (leak !== null) broken("no_secret_in_log", `${event.event} holds ${leak}`);
     operations.onLog(event);
+    if (event.event === "k3s_restart") checkWindow();
+  }
+
+  /** k3s is restarted inside a maintenance window only, and under no operation. */
+  function checkWindow(): void {
+    const revision = storedRevision(node);
+    const document = revision === null ? undefined : owner.offered.get(revision);
+    const now = timeline.clock.now();
+    const maintenance = document?.["maintenance"] as Maintenance | undefined;
+    const slack = [-SLACK_MS, 0, SLACK_MS];
+    const isOpen = maintenance !== undefined && slack.some((ms) => {
+      const next = nextWindow(maintenance, now + ms);
+      return next !== null && next.opensAt <= now + ms;
+    });
+    if (!isOpen) broken("restarts_in_windows", `k3s is restarted outside of every window`);
   }
 
   /** What is in the cluster was offered, and is stored where a crash cannot take it back. */
@@ -89,10 +106,15 @@ export function createWatch(watched: Watched): Watch {
       answers.onAnswer(request, answer, again);
       operations.onAnswer(request, answer);
     },
-    onReceive: sending.onReceive,
+    onReceive(request, answer) {
+      sending.onReceive(request, answer);
+      answers.onReceive(answer);
+    },
   };
 }
 
+/** What a clock that the agent has corrected may still be off, milliseconds. */
+const SLACK_MS = 61_000;
 const HCLOUD = "/api/v1/namespaces/kube-system/secrets/hcloud";
 
 function tokenOf(document: JsonObject): string {

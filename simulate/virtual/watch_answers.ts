@@ -5,7 +5,7 @@ import { activeAgent } from "../../adapters/portal/state.ts";
 import { tagOf } from "../../adapters/portal/sync.ts";
 import type { Watched } from "./watch.ts";
 
-/** Requests of one process that a revoked agent may still have under way. */
+/** Answers of 401 that one process may get: by either key, and for what was under way. */
 const MOST_REVOKED = 4;
 
 /** What the portal's own rules say to a request: an agent never breaks one. */
@@ -45,6 +45,12 @@ export function watchAnswers({ portal, owner, node, broken }: Watched) {
   }
 
   return {
+    /** The agent got an answer. */
+    onReceive({ status }: Answer): void {
+      if (status === 401 && ++refused > MOST_REVOKED) {
+        broken("revoked_is_silent", `one process was told ${refused} times that it is revoked`);
+      }
+    },
     bootstrapToken,
     onStart() {
       refused = 0;
@@ -56,9 +62,6 @@ export function watchAnswers({ portal, owner, node, broken }: Watched) {
       if (again) return;
       if (!isExpected(request, status, code)) {
         broken("keeps_the_protocol", `${request.url}: ${status} ${code}: ${message}`);
-      }
-      if (code === "revoked" && ++refused > MOST_REVOKED) {
-        broken("revoked_is_silent", `${refused} requests of one process after the revocation`);
       }
       const all = portal.portal.memory.breaches;
       if (all.length > breaches) {
