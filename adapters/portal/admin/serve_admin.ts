@@ -4,6 +4,7 @@ import type { Admin, AdminHandler } from "./admin.ts";
 import { getCluster, patchCluster, patchDesired, putDesired } from "./clusters.ts";
 import { instanceId } from "./metadata.ts";
 import { deleteOperation, getOperation, queueOperation } from "./operations.ts";
+import { guideRestore } from "./restore_guide.ts";
 import { deleteRelease, putArtifact, putRelease } from "./releases.ts";
 import { addFault, clearFaults, clearRequests, getState, setClock, setOutage } from "./switches.ts";
 import { createToken, revokeAgent } from "./tokens.ts";
@@ -20,6 +21,7 @@ const ROUTES: readonly (readonly [string, string, AdminHandler])[] = [
   ["POST", "/admin/clusters/:/operations", queueOperation],
   ["GET", "/admin/clusters/:/operations/:", getOperation],
   ["DELETE", "/admin/clusters/:/operations/:", deleteOperation],
+  ["POST", "/admin/clusters/:/restore", guideRestore],
   ["POST", "/admin/tokens", createToken],
   ["POST", "/admin/agents/:/revoke", revokeAgent],
   ["PUT", "/admin/releases/:", putRelease],
