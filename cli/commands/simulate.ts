@@ -1,6 +1,7 @@
 import { EXIT, type ExitCode } from "../exit_codes.ts";
 import { print } from "../print.ts";
 import { conformance } from "../simulate/conformance.ts";
+import { html } from "../simulate/html.ts";
 import { merge } from "../simulate/merge.ts";
 import { parseSimulateOptions, type SimulateEntry, simulateUsage } from "../simulate/options.ts";
 import { runSimulation } from "../simulate/run_simulation.ts";
@@ -11,6 +12,7 @@ export async function simulate(
   entry: SimulateEntry,
 ): Promise<ExitCode> {
   if (args[0] === "merge") return await merge(args.slice(1), entry.lab);
+  if (args[0] === "html") return await html(args.slice(1));
   if (args[0] === "conformance") return await conformance(args.slice(1), entry);
   const options = parseSimulateOptions(args, entry, (name) => Deno.env.get(name));
   if (!options.ok) {

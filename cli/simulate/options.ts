@@ -46,6 +46,7 @@ export function simulateUsage({ lab, startPortal }: SimulateEntry): string {
   const own = startPortal !== undefined;
   return `usage: simulate [options]
        simulate merge REPORT... [--report ${lab ? "DIR|-" : "-"}] [--slo LIMITS] [--partial]
+       simulate html REPORT > PAGE                     a report's page for a browser
        simulate conformance --portal URL [options]     (see its --help)
 
 Agents of this program's own core on machines in memory, against a real portal over real HTTP.

@@ -1,8 +1,7 @@
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { encodeBase64 } from "../../core/protocol/base64.ts";
 import { rotationProof } from "../../core/protocol/rotate_key.ts";
-import { scanSyncAnswer } from "../../core/protocol/secret_positions.ts";
-import { openAll } from "../../core/protocol/secret_positions.ts";
+import { openAll, scanSyncAnswer } from "../../core/protocol/secret_positions.ts";
 import { sign } from "../../core/protocol/signing.ts";
 import { ACCEPTED, REFUSED } from "./expected.ts";
 import { type Keys, newKeys } from "./keys.ts";
@@ -38,6 +37,8 @@ export async function walkRotation(kit: Kit, player: Player): Promise<void> {
   });
   if (!kit.expect("rotate.new_key", synced, ACCEPTED)) return;
   judgeBoxes(kit, synced, next, old);
+  const late = await rotate(body, next, "again after that report, signed with the new key");
+  kit.expect("rotate.again_new", late, ACCEPTED);
   const retired = await kit.ask(player, {
     path: "/sync",
     body: reportOf(kit, player),

@@ -63,6 +63,7 @@ export async function runConformance(
   }
   if (kit.main !== null) {
     for (const { name, walk } of PARTS) {
+      if (kit.wire.hasStopped()) break;
       options.progress?.(name);
       await walk(kit, kit.main);
     }

@@ -40,24 +40,34 @@ export interface Wire {
   /** The path of the base, which belongs to what is signed. */
   readonly basePath: string;
   readonly exchanges: readonly Exchange[];
+  /** The portal stopped answering: nothing more is sent. */
+  hasStopped(): boolean;
   send(sending: Sending): Promise<Exchange>;
 }
 
 /** Far over the protocol's limit: an answer that is too long is to be seen as such. */
 const MOST_BYTES = 4 * 1024 * 1024;
+/** After so many time-outs in a row nothing more is sent: a hundred of them would take an hour. */
+const MOST_TIMEOUTS = 3;
 const TOTAL_MS = 30_000;
 const CONNECT_MS = 10_000;
 
-/** A wire to the portal at `base`. `onExchange` hears of each exchange. */
+/** A wire to the portal at `base`. */
 export function createWire(
   base: string,
   ports: { readonly http: Http; readonly clock: Pick<Clock, "now"> },
 ): Wire {
   const exchanges: Exchange[] = [];
+  let timeouts = 0;
   return {
     basePath: new URL(base).pathname.replace(/\/$/, ""),
     exchanges,
+    hasStopped: () => timeouts === MOST_TIMEOUTS,
     async send({ method, path, headers, body, as }) {
+      const sent = `${method} ${path}${as === "" ? "" : `, ${as}`}`;
+      if (timeouts === MOST_TIMEOUTS) {
+        return { sent, answer: null, failure: "not sent: the portal no longer answers" };
+      }
       const reply = await ports.http.request({
         method,
         url: base + path,
@@ -67,8 +77,9 @@ export function createWire(
         connectMs: CONNECT_MS,
         maxBytes: MOST_BYTES,
       });
+      timeouts = !reply.ok && reply.error.code === "timeout" ? timeouts + 1 : 0;
       const exchange: Exchange = {
-        sent: `${method} ${path}${as === "" ? "" : `, ${as}`}`,
+        sent,
         answer: reply.ok ? { ...reply.value, json: jsonOf(reply.value.body) } : null,
         failure: reply.ok ? null : `${reply.error.code}: ${reply.error.message}`,
       };

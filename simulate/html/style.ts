@@ -87,6 +87,7 @@ th:last-child, td:last-child { padding-right: 0; }
 th.figure { white-space: normal; }
 .figure + .text { padding-left: 1rem; }
 .name, td code { white-space: nowrap; }
+td.text { overflow-wrap: anywhere; min-width: 5.5rem; }
 code { font: .92em ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace; }
 pre { font: .85rem/1.45 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans Mono", monospace;
   margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }

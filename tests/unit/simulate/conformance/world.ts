@@ -103,10 +103,15 @@ export async function walk(
         const wired = onTheWire(sent);
         const path = wired.target.replace(/\?.*$/, "").replace("/agent/v1", "");
         const answer = (to: WireRequest = wired) => fakePortal(to);
-        const given = planted === null
-          ? await answer()
-          : await planted({ portal, request: wired, path, answer });
-        return { ok: true, value: { ...given, headers: { ...given.headers } } };
+        try {
+          const given = planted === null
+            ? await answer()
+            : await planted({ portal, request: wired, path, answer });
+          return { ok: true, value: { ...given, headers: { ...given.headers } } };
+        } catch (error) {
+          if (!(error instanceof Error) || error.name !== "TimedOut") throw error;
+          return { ok: false, error: { code: "timeout", message: "no answer within 30 s" } };
+        }
       },
     },
     ...differs,

@@ -62,7 +62,7 @@ Deno.test("scales: lines at round values that hold everything", () => {
 });
 
 Deno.test("timelineOf: a long run is joined without losing a request, and its rates stay", () => {
-  const report = sampleReport(1_000);
+  const report = sampleReport(600);
   const timeline = timelineOf(report);
   assert.ok(timeline.length <= 240 && timeline.length >= 120, `${timeline.length}`);
   const sum = (counts: readonly Readonly<Record<string, number | undefined>>[]) =>
