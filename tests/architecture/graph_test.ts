@@ -16,14 +16,32 @@ Deno.test("module graph: only the edges that ARCHITECTURE.md draws, and no cycle
 
 Deno.test("module graph: the shipped program reaches no lab key, no fake and no portal", async () => {
   const imports = await moduleGraph(REPOSITORY, await sourceFiles(REPOSITORY));
-  const reached = [...reachable(imports, "cli/main.ts")];
+  const eager = imports.filter(({ isLazy }) => !isLazy);
+  const reached = [...reachable(eager, "cli/main.ts")];
   assert.ok(reached.some((file) => file.startsWith("core/")), "cli/main.ts reaches no core");
-  const others = /^(fixtures|tests|adapters\/(fake|portal))\/|^cli\/(lab|portal|demo)\.ts$/;
+  const others =
+    /^(fixtures|tests|simulate|adapters\/(fake|portal))\/|^cli\/(lab|portal|demo|simulate)\.ts$/;
   assert.deepEqual(reached.filter((file) => others.test(file)), []);
 });
 
+Deno.test("module graph: the shipped program's simulation reaches the fakes alone, and by itself alone", async () => {
+  const imports = await moduleGraph(REPOSITORY, await sourceFiles(REPOSITORY));
+  const reached = [...reachable(imports, "cli/main.ts")];
+  assert.ok(reached.includes("simulate/fleet/fleet.ts"), "cli/main.ts reaches no simulation");
+  const others = /^(fixtures|tests|adapters\/portal)\/|^cli\/(lab|portal|demo|simulate)\.ts$/;
+  assert.deepEqual(reached.filter((file) => others.test(file)), []);
+  const beside = imports.filter(({ file }) => !file.startsWith("simulate/"));
+  const without = [...reachable(beside, "cli/main.ts")];
+  assert.deepEqual(without.filter((file) => file.startsWith("adapters/fake/")), []);
+});
+
 Deno.test("reachable: follows imports through other files, in their direction only", () => {
-  const edge = (file: string, target: string) => ({ file, target, isTypeOnly: false });
+  const edge = (file: string, target: string) => ({
+    file,
+    target,
+    isTypeOnly: false,
+    isLazy: false,
+  });
   const imports = [edge("a", "b"), edge("b", "c"), edge("c", "a"), edge("d", "e")];
   assert.deepEqual([...reachable(imports, "b")].sort(), ["a", "b", "c"]);
 });

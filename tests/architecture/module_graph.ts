@@ -6,6 +6,8 @@ export type Import = {
   readonly file: string;
   readonly target: string;
   readonly isTypeOnly: boolean;
+  /** By `import()`: loaded when that is reached, not with the file. */
+  readonly isLazy: boolean;
 };
 
 type Resolved = { readonly specifier?: string; readonly error?: string };
@@ -13,6 +15,7 @@ type Dependency = {
   readonly specifier: string;
   readonly code?: Resolved;
   readonly type?: Resolved;
+  readonly isDynamic?: boolean;
 };
 type Module = {
   readonly specifier: string;
@@ -48,13 +51,13 @@ export async function moduleGraph(
 function importsOf(module: Module, base: string): readonly Import[] {
   const file = module.specifier.slice(base.length);
   if (module.error !== undefined) throw new Error(`${file}: ${module.error}`);
-  return (module.dependencies ?? []).map(({ specifier, code, type }) => {
+  return (module.dependencies ?? []).map(({ specifier, code, type, isDynamic }) => {
     const resolved = code ?? type;
     if (resolved?.specifier === undefined) {
       throw new Error(`${file}: cannot resolve "${specifier}": ${resolved?.error ?? "unknown"}`);
     }
     const target = nameOf(resolved.specifier, base);
-    return { file, target, isTypeOnly: code === undefined };
+    return { file, target, isTypeOnly: code === undefined, isLazy: isDynamic === true };
   });
 }
 
