@@ -95,7 +95,13 @@ function tellWhy(kit: Kit, verdict: Verdict): Verdict {
     came: hidden(came),
     expected: hidden(expected),
   }));
-  if (verdict.verdict !== "skip" || kit.main !== null) return { ...verdict, findings };
-  const why = kit.options.tokens.length === 0 ? "no token was given" : "no agent could be enrolled";
+  const why = kit.wire.hasStopped()
+    ? "the portal no longer answers"
+    : kit.main !== null
+    ? null
+    : kit.options.tokens.length === 0
+    ? "no token was given"
+    : "no agent could be enrolled";
+  if (verdict.verdict !== "skip" || why === null) return { ...verdict, findings };
   return { ...verdict, findings, reason: why };
 }
