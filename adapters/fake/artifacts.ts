@@ -7,7 +7,7 @@ import { artifactError, checkArtifact, Wrong } from "../artifact_check.ts";
 export type FakeArtifact =
   | Uint8Array
   | { readonly cutAfter: number; readonly bytes: Uint8Array }
-  | { readonly status: number };
+  | { readonly status: number; readonly retryAfterS?: number };
 
 /** Downloads without a network, to a fake disk. */
 export interface FakeArtifacts extends Artifacts {
@@ -32,11 +32,11 @@ export function createFakeArtifacts(disk: Disk): FakeArtifacts {
       const file = files.get(artifact.url);
       if (file === undefined) return wrong("cut", "no connection");
       if ("status" in file) {
-        const { status } = file;
-        return wrong(
-          status >= 500 || status === 429 ? "cut" : "refused",
-          `the answer is ${status}`,
-        );
+        const { status, retryAfterS } = file;
+        const isBusy = status >= 500 || status === 429;
+        const { error } = wrong(isBusy ? "cut" : "refused", `the answer is ${status}`);
+        const wait = isBusy && retryAfterS !== undefined ? { waitMs: retryAfterS * 1_000 } : {};
+        return fail({ ...error, ...wait });
       }
       const bytes = file instanceof Uint8Array ? file : file.bytes;
       const limit = artifact.encoding === undefined ? artifact.size : artifact.encoded_size;

@@ -1,11 +1,13 @@
 import * as fs from "node:fs/promises";
 import type { ArtifactError, ArtifactFile, Artifacts } from "../../core/ports/artifact.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import { retryAfterMs } from "../../core/protocol/retry_after.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { artifactError, checkArtifact, Wrong } from "../artifact_check.ts";
 import { diskError } from "./disk_error.ts";
 import { createHttpClients, proxyEnvironment } from "./http_clients.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
+import { type Outcome, resume } from "./resume.ts";
 import { createRoot } from "./root.ts";
 import { type Answer, exchange, type Sending } from "./s3/exchange.ts";
 
@@ -13,6 +15,8 @@ import { type Answer, exchange, type Sending } from "./s3/exchange.ts";
 const SILENCE_MS = 30_000;
 /** Pauses before another connection when the one before brought nothing new, milliseconds. */
 const PAUSES_MS = [1_000, 2_000] as const;
+/** A server that is busy is waited for so long at most; beyond it the caller has to. */
+const LONGEST_WAIT_MS = 30_000;
 /** Room for what gzip puts around its content. */
 const GZIP_FRAME_BYTES = 64 * 1024;
 
@@ -27,11 +31,6 @@ export interface NodeArtifactsOptions {
   /** The proxy variables; those of the process where absent. */
   readonly environment?: Environment;
 }
-
-/** How one connection ended: all is there, it broke off, or it is over. */
-type Outcome =
-  | { readonly kind: "whole" }
-  | { readonly kind: "cut" | "over"; readonly error: ArtifactError };
 
 /** Downloads to this machine's disk. */
 export function createNodeArtifacts(options: NodeArtifactsOptions): Artifacts {
@@ -87,6 +86,8 @@ export function createNodeArtifacts(options: NodeArtifactsOptions): Artifacts {
   };
 }
 
+type Ended = Outcome<ArtifactError>;
+
 interface Downloading extends Pick<Sending, "client" | "clock" | "signal"> {
   readonly version: string;
   take(bytes: Uint8Array): Promise<void>;
@@ -104,13 +105,12 @@ async function download(
   const most = limit ?? artifact.size + Math.ceil(artifact.size / 100) + GZIP_FRAME_BYTES;
   let total = 0;
   let etag = "";
-  let futile = 0;
   const error = (code: ArtifactError["code"], what: string) => artifactError(artifact, code, what);
   const over = (code: ArtifactError["code"], what: string) =>
     ({ kind: "over", error: error(code, what) }) as const;
   const cut = (what: string) => ({ kind: "cut", error: error("cut", what) }) as const;
 
-  async function pour(answer: Answer, skip: number, length: number | null): Promise<Outcome> {
+  async function pour(answer: Answer, skip: number, length: number | null): Promise<Ended> {
     for (let left = skip, seen = 0;;) {
       const read = await answer.read();
       if (!read.ok) {
@@ -138,7 +138,7 @@ async function download(
     }
   }
 
-  async function ask(): Promise<Outcome> {
+  async function ask(): Promise<Ended> {
     const headers = new Headers({
       "User-Agent": `pbx-agent/${version}`,
       // The bytes as they are stored: sizes are counted.
@@ -161,7 +161,13 @@ async function download(
     const answer = asked.value;
     try {
       const { status } = answer;
-      if (status >= 500 || status === 429) return cut(`the answer is ${status}`);
+      if (status >= 500 || status === 429) {
+        const waitMs = retryAfterMs(Object.fromEntries(answer.headers), clock.now());
+        const busy = error("cut", `the answer is ${status}`);
+        return waitMs === null
+          ? { kind: "cut", error: busy }
+          : { kind: "cut", error: { ...busy, waitMs }, waitMs };
+      }
       if (status !== 200 && status !== 206) return over("refused", `the answer is ${status}`);
       const start = status === 200 ? 0 : startOf(answer.headers);
       if (start > total) return over("refused", "the answer begins beyond what was asked for");
@@ -176,20 +182,17 @@ async function download(
     }
   }
 
-  for (;;) {
-    const before = total;
-    const outcome = await ask();
-    if (outcome.kind === "whole") return ok(undefined);
-    if (outcome.kind === "over") return fail(outcome.error);
-    if (total > before) {
-      futile = 0;
-      continue;
-    }
-    const pause = PAUSES_MS[futile++];
-    if (pause === undefined) return fail(outcome.error);
-    await clock.sleep(pause, signal);
-    if (signal?.aborted === true) return fail(error("stopped", "ended by the agent"));
-  }
+  return await resume<ArtifactError>({
+    ask,
+    total: () => total,
+    pausesMs: PAUSES_MS,
+    longestMs: LONGEST_WAIT_MS,
+    async pause(ms) {
+      await clock.sleep(ms, signal);
+      return signal?.aborted !== true;
+    },
+    stopped: () => error("stopped", "ended by the agent"),
+  });
 }
 
 function startOf(headers: Headers): number {

@@ -1,4 +1,4 @@
-import { heldBy, hold } from "../update/holds.ts";
+import { heldBy, hold, HOLD_MS, holdFor } from "../update/holds.ts";
 import { install } from "../update/install.ts";
 import { readSaidVersion } from "../update/says_version.ts";
 import { forget } from "../update/standing.ts";
@@ -17,7 +17,7 @@ export type UpdateEnd = "done" | "installed" | "stop" | "aborted";
 
 /** The agent's own updates, from cycle to cycle (operations.md, Own updates). */
 export interface OwnUpdate {
-  /** Takes over what a start finds of an update; once, before the first report. */
+  /** Takes over what a start finds of an update, before a report; nothing where that is done. */
   settle(context: BoundContext): Promise<void>;
   /** A sync succeeded: this version stays, and the rollback's timer goes. */
   proven(context: BoundContext): Promise<void>;
@@ -39,6 +39,8 @@ export function openOwnUpdate(): OwnUpdate {
   let onTrial = false;
   let demanded: string | null = null;
   let download: Download | null = null;
+  /** When versions that this run has held are free again, on the monotonic clock. */
+  const free = new Map<string, number>();
 
   async function drop(context: BoundContext): Promise<void> {
     download?.cancel();
@@ -65,15 +67,26 @@ export function openOwnUpdate(): OwnUpdate {
     version: string,
     reason: HoldReason,
     message: string,
+    leastMs = 0,
   ): Promise<void> {
     await drop(context);
     const now = correctedNow(context);
-    const fraction = context.ports.random.fraction();
-    await note(context, (record) => ({
-      ...hold(record, version, { reason, message, now, fraction }),
-      under_way: null,
-    }));
+    const { random, clock } = context.ports;
+    const how = { reason, message, now, fraction: random.fraction(), leastMs };
+    await note(context, (record) => ({ ...hold(record, version, how), under_way: null }));
+    const again = context.store.state.update.holds[version]?.again_at ?? "";
+    free.set(version, clock.monotonic() + Date.parse(again) - now);
     await sayHeld(context, version);
+  }
+
+  /** The wall clock may have been wrong when a version was held, as after a boot before NTP. */
+  async function timeHolds(context: BoundContext): Promise<void> {
+    const now = correctedNow(context);
+    for (const [version, end] of free) {
+      const left = end - context.ports.clock.monotonic();
+      if (left > 0) await note(context, (record) => holdFor(record, version, left, now));
+      else free.delete(version);
+    }
   }
 
   /** Whether the version has to wait; says so. */
@@ -114,7 +127,8 @@ export function openOwnUpdate(): OwnUpdate {
     if (end.error.code === "stopped") await drop(context);
     else {
       const isBad = end.error.code === "wrong_hash" || end.error.code === "wrong_size";
-      await failed(context, version, isBad ? "check" : "trouble", end.error.message);
+      const { message, waitMs } = end.error;
+      await failed(context, version, isBad ? "check" : "trouble", message, waitMs);
     }
     return false;
   }
@@ -172,8 +186,10 @@ export function openOwnUpdate(): OwnUpdate {
   return {
     async settle(context) {
       if (settled) return;
-      settled = true;
-      onTrial = await settleUpdate(context);
+      const found = await settleUpdate(context);
+      onTrial = found.onTrial;
+      settled = found.isStored;
+      if (found.held !== null) free.set(found.held, context.ports.clock.monotonic() + HOLD_MS);
     },
     async proven(context) {
       demanded = null;
@@ -195,6 +211,7 @@ export function openOwnUpdate(): OwnUpdate {
     demand: (release) => void (demanded = release),
     isDemanded: () => demanded !== null,
     async advance(context, releases) {
+      await timeHolds(context);
       const wish = await updateWish(context, releases, demanded);
       switch (wish.kind) {
         case "none":

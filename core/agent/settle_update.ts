@@ -4,14 +4,24 @@ import { forget, readStanding } from "../update/standing.ts";
 import type { BoundContext } from "./context.ts";
 import { correctedNow, raiseCondition } from "./context.ts";
 
+/** What a start made of an update. */
+export interface Settled {
+  /** This program is the new one and still has to prove itself. */
+  readonly onTrial: boolean;
+  /** The version that this start found taken back, and holds from now on; null where it is none. */
+  readonly held: string | null;
+  /** False where the disk did not take what was found: it is to be settled again. */
+  readonly isStored: boolean;
+}
+
 /**
  * What a start makes of an update that it finds (operations.md, Own updates): one that was taken back is
- * noted and held for six hours, one that was cut short before its end is undone. True where this program
- * is the new one and still has to prove itself.
+ * noted and held for six hours, one that was cut short before its end is undone. Can be repeated.
  */
-export async function settleUpdate(context: BoundContext): Promise<boolean> {
+export async function settleUpdate(context: BoundContext): Promise<Settled> {
   const { ports, program, store } = context;
   const standing = await readStanding(ports, program.version);
+  let taken: string | null = null;
   if (standing.kind === "on_trial") {
     const { from, to, armed_at: since, deadline } = standing.trial;
     await store.keep((state) => ({
@@ -19,24 +29,30 @@ export async function settleUpdate(context: BoundContext): Promise<boolean> {
       update: { ...state.update, under_way: { from, to, step: "trial", since, deadline } },
     }));
     ports.log.write("info", "update_on_trial", `pbx-agent ${to} has until ${deadline} to sync`);
-    return true;
+    return { onTrial: true, held: null, isStored: true };
   }
   if (standing.kind === "rolled_back") {
     const { how } = standing;
-    const now = correctedNow(context);
-    const held = { reason: "rollback", message: how.reason, now, fraction: 0 } as const;
-    const noted = await store.commit((state) => ({
-      ...state,
-      update: { ...hold(state.update, how.from, held), under_way: null, rolled_back: how },
-    }));
-    const again = store.state.update.holds[how.from]?.again_at ?? "";
-    await raiseCondition(
-      context,
-      "rolled_back",
-      `${PROGRAM_FILE} was taken back from ${how.from} to ${how.to}: ${how.reason}; not tried before ${again}`,
-    );
-    // What is not written down stays in update.json, for the next start to find.
-    if (!noted.ok) return false;
+    const known = store.state.update.rolled_back;
+    // Held since it was found, and not anew with every look at an update.json that could not go.
+    if (known?.from !== how.from || known.at !== how.at) {
+      taken = how.from;
+      const now = correctedNow(context);
+      const held = { reason: "rollback", message: how.reason, now, fraction: 0 } as const;
+      await store.keep((state) => ({
+        ...state,
+        update: { ...hold(state.update, how.from, held), under_way: null, rolled_back: how },
+      }));
+      const again = store.state.update.holds[how.from]?.again_at ?? "";
+      await raiseCondition(
+        context,
+        "rolled_back",
+        `${PROGRAM_FILE} was taken back from ${how.from} to ${how.to}: ${how.reason}; not tried before ${again}`,
+      );
+    }
+    // What is not written down stays in update.json, for the next look or the next start to find.
+    const stored = await store.commit((state) => state);
+    if (!stored.ok) return { onTrial: false, held: taken, isStored: false };
   } else {
     if (standing.kind === "not_begun") {
       const { to } = standing.trial;
@@ -47,5 +63,5 @@ export async function settleUpdate(context: BoundContext): Promise<boolean> {
   await ports.disk.remove(NEW_PROGRAM_FILE);
   const left = await forget(ports);
   if (left !== null) ports.log.write("warn", "update_not_tidied", left);
-  return false;
+  return { onTrial: false, held: taken, isStored: true };
 }

@@ -30,6 +30,8 @@ export interface ArtifactError {
     | "stopped";
   /** For people: the origin, never a query, and what is wrong. */
   readonly message: string;
+  /** With `cut`: how long the server asks to be left alone, milliseconds. */
+  readonly waitMs?: number;
 }
 
 /** How a download is limited, and what it tells on the way. */

@@ -8,7 +8,7 @@ import type { Disk } from "../../core/ports/disk.ts";
 export type Behind =
   | { readonly kind: "bytes"; readonly bytes: Uint8Array<ArrayBuffer> }
   | { readonly kind: "cut"; readonly bytes: Uint8Array<ArrayBuffer>; readonly after: number }
-  | { readonly kind: "status"; readonly status: number };
+  | { readonly kind: "status"; readonly status: number; readonly retryAfterS?: number };
 
 /** An adapter, its disk, and servers. */
 export interface ArtifactsWorld {
@@ -154,6 +154,17 @@ export function artifactsContract(name: string, open: () => Promise<ArtifactsWor
       assert.ok(!got.ok, what);
       assert.equal(got.error.code, code, `${what}: ${got.error.message}`);
       assert.deepEqual(await world.disk.read(TARGET), { ok: true, value: null }, what);
+    }
+  });
+
+  test("a server that is busy for long says for how long", async (world) => {
+    for (const status of [429, 503]) {
+      const url = world.serve({ kind: "status", status, retryAfterS: 1_800 });
+      const got = await world.artifacts.fetch(described(CONTENT, url, false), TARGET, {
+        mode: 0o755,
+      });
+      assert.equal(!got.ok && got.error.code, "cut");
+      assert.equal(!got.ok && got.error.waitMs, 1_800_000);
     }
   });
 

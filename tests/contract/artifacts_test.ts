@@ -30,7 +30,7 @@ artifactsContract("fake", async () => {
         behind.kind === "bytes"
           ? behind.bytes
           : behind.kind === "status"
-          ? { status: behind.status }
+          ? behind
           : { bytes: behind.bytes, cutAfter: behind.after },
       );
       return url;
@@ -41,10 +41,16 @@ artifactsContract("fake", async () => {
 
 artifactsContract("node", openNode);
 
-/** Pauses before another try are short; silence is waited for as it is. */
-function hurriedClock(): Clock {
+/** Pauses before another try are short, and noted; silence is waited for as it is. */
+function hurriedClock(pauses: number[]): Clock {
   const clock = createNodeClock();
-  return { ...clock, sleep: (ms, signal) => clock.sleep(ms < 10_000 ? 1 : ms, signal) };
+  return {
+    ...clock,
+    sleep(ms, signal) {
+      if (ms < 10_000) pauses.push(ms);
+      return clock.sleep(ms < 10_000 ? 1 : ms, signal);
+    },
+  };
 }
 
 /** What was asked of a server: the headers, by lower-case name. */
@@ -52,6 +58,8 @@ type Seen = Readonly<Record<string, string>>;
 
 interface NodeWorld extends ArtifactsWorld {
   readonly seen: Seen[];
+  /** What was waited between tries, milliseconds. */
+  readonly pauses: readonly number[];
   /** A server that sends so many bytes more each time and then hangs up. */
   stutter(bytes: Uint8Array, each: number, ranges: boolean): string;
 }
@@ -61,12 +69,16 @@ async function openNode(): Promise<NodeWorld> {
   await Deno.mkdir(`${root}/bin`);
   const behind: Behind[] = [];
   const seen: Seen[] = [];
+  const pauses: number[] = [];
   const peers: RawPeer[] = [];
   const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, (request) => {
     seen.push(Object.fromEntries(request.headers));
     const one = behind[Number(new URL(request.url).pathname.slice(1))];
     if (one?.kind === "bytes") return new Response(one.bytes);
-    return new Response(null, { status: one?.kind === "status" ? one.status : 599 });
+    if (one?.kind !== "status") return new Response(null, { status: 599 });
+    const { status, retryAfterS } = one;
+    const headers = retryAfterS === undefined ? {} : { "retry-after": String(retryAfterS) };
+    return new Response(null, { status, headers });
   });
 
   function stutter(bytes: Uint8Array, each: number, ranges: boolean): string {
@@ -89,12 +101,13 @@ async function openNode(): Promise<NodeWorld> {
   return {
     artifacts: createNodeArtifacts({
       version: "1.2.3",
-      clock: hurriedClock(),
+      clock: hurriedClock(pauses),
       root,
       environment: {},
     }),
     disk: createNodeDisk({ root }),
     seen,
+    pauses,
     stutter,
     serve(one) {
       if (one.kind === "cut") {
@@ -131,6 +144,18 @@ Deno.test("artifacts, node: a download that is cut goes on where it was, in plai
       assert.deepEqual(await world.disk.read(TARGET), { ok: true, value: noise });
     }
   }
+  await world.close();
+});
+
+Deno.test("artifacts, node: a server that is busy for a moment is asked again after it", async () => {
+  const world = await openNode();
+  const url = world.serve({ kind: "status", status: 429, retryAfterS: 7 });
+  const got = await world.artifacts.fetch(described(new Uint8Array(9), url, false), TARGET, {
+    mode: 0o755,
+  });
+  assert.equal(!got.ok && got.error.code, "cut");
+  assert.deepEqual(world.pauses, [7_000, 7_000]);
+  assert.equal(world.seen.length, 3);
   await world.close();
 });
 

@@ -1,16 +1,13 @@
 import type { S3Error, S3Object, S3Sink } from "../../../core/ports/s3.ts";
-import { fail, ok, type Result } from "../../../core/result.ts";
+import { ok, type Result } from "../../../core/result.ts";
+import { type Outcome, resume } from "../resume.ts";
 import type { Answer } from "./exchange.ts";
 import type { Session } from "./session.ts";
 
 /** Pauses before another try when the one before brought nothing new, milliseconds. */
 const PAUSES_MS = [1_000, 2_000, 4_000, 8_000] as const;
 
-/** How one exchange of a download ended: everything is there, it broke off, or it is over. */
-type Outcome =
-  | { readonly kind: "whole" }
-  | { readonly kind: "cut"; readonly error: S3Error }
-  | { readonly kind: "over"; readonly error: S3Error };
+type Ended = Outcome<S3Error>;
 
 /**
  * The bytes of `object` to `sink`, each once and in order, over as many connections as it takes. Ends
@@ -23,10 +20,9 @@ export async function download(
 ): Promise<Result<number, S3Error>> {
   let total = 0;
   let etag = object.etag;
-  let futile = 0;
 
   /** Hands on what comes after the first `skip` bytes of the answer. */
-  async function pour(answer: Answer, skip: number): Promise<Outcome> {
+  async function pour(answer: Answer, skip: number): Promise<Ended> {
     for (let left = skip; total < object.size;) {
       const read = await answer.read();
       if (!read.ok) {
@@ -50,12 +46,12 @@ export async function download(
     return rest.ok && rest.value !== null ? tooLong() : { kind: "whole" };
   }
 
-  function tooLong(): Outcome {
+  function tooLong(): Ended {
     const what = `it is longer than the ${object.size} bytes that were listed`;
     return { kind: "over", error: session.error("wrong_size", what) };
   }
 
-  async function ask(): Promise<Outcome> {
+  async function ask(): Promise<Ended> {
     const asked = await session.ask({
       method: "GET",
       headers: {
@@ -92,19 +88,15 @@ export async function download(
     return session.error("changed", "the object was replaced meanwhile");
   }
 
-  for (;;) {
-    const before = total;
-    const outcome = await ask();
-    if (outcome.kind === "whole") return ok(total);
-    if (outcome.kind === "over") return fail(outcome.error);
-    if (total > before) {
-      futile = 0;
-      continue;
-    }
-    const pause = PAUSES_MS[futile++];
-    if (pause === undefined) return fail(outcome.error);
-    if (!await session.pause(pause)) return fail(session.error("stopped", "ended by the agent"));
-  }
+  const ended = await resume<S3Error>({
+    ask,
+    total: () => total,
+    pausesMs: PAUSES_MS,
+    longestMs: Infinity,
+    pause: session.pause,
+    stopped: () => session.error("stopped", "ended by the agent"),
+  });
+  return ended.ok ? ok(total) : ended;
 }
 
 /** An ETag without its quotes and weakness: servers differ in them between a listing and an answer. */

@@ -43,7 +43,7 @@ function rowsOf(programs: Programs, days: 1 | -1): readonly Row[] {
           const shown = await machine.container.run(timer);
           assert.match(shown, /^TimersMonotonic=\{ OnActiveUSec=1min ;/m);
           assert.doesNotMatch(shown, /^TimersCalendar=./m);
-          assert.match(shown, /^NextElapseUSecRealtime=$/m);
+          assert.doesNotMatch(shown, /^NextElapseUSecRealtime=./m);
           await judge(machine, { runs: second, previous: first, rolledBack: null });
         }),
     },

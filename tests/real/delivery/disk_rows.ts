@@ -80,12 +80,29 @@ function fulls(second: Program): readonly Full[] {
   };
   return [
     {
-      name: "before the download",
+      name: "when the version is wanted: nothing begins",
       async reach(machine) {
         await fill(machine);
         await machine.update(second);
       },
-      until: (machine) => machine.until("the condition", () => failure(machine, /no room/)),
+      async until(machine) {
+        await machine.until("the condition", () => {
+          const codes = machine.report()?.conditions.map(({ code }) => code) ?? [];
+          return codes.includes("disk_full") || undefined;
+        });
+        assert.deepEqual(machine.files.asked(VERSION), []);
+      },
+    },
+    {
+      name: "but for what documents need: the download does not begin",
+      async reach(machine) {
+        await fill(machine, 20);
+        await machine.update(second);
+      },
+      async until(machine) {
+        await machine.until("the condition", () => failure(machine, /no room/));
+        assert.deepEqual(machine.files.asked(VERSION), []);
+      },
     },
     {
       name: "in the middle of the download",
@@ -143,11 +160,13 @@ async function fiveMoreSyncs(machine: Machine): Promise<void> {
   await machine.until("five more syncs", () => machine.syncs().length > syncs + 5 || undefined);
 }
 
-/** Writes until nothing more fits; what the agent writes meanwhile does not keep it from that. */
-async function fill({ container }: Machine): Promise<void> {
+/** Leaves so many MiB; with none, writes until nothing more fits, whatever the agent writes meanwhile. */
+async function fill({ container }: Machine, leaveMebibytes = 0): Promise<void> {
   const fit = await container.run(["stat", "--file-system", "--format=%a %S", STATE]);
   const [blocks = 0, size = 0] = fit.split(" ").map(Number);
-  await container.exec(["fallocate", `--length=${Math.max(1, blocks - 2) * size}`, FILLER]);
+  const bytes = (blocks - 2) * size - leaveMebibytes * 1024 ** 2;
+  await container.exec(["fallocate", `--length=${Math.max(1, bytes)}`, FILLER]);
+  if (leaveMebibytes > 0) return;
   const script = `cat /dev/zero >> ${FILLER} 2> /dev/null; true`;
   await container.run(["sh", "-c", script]);
 }

@@ -205,6 +205,16 @@ Deno.test("own update: a cut download is no failed check: it is tried again with
   assert.equal(world.lastReport().agent.version, "0.2.0");
 });
 
+Deno.test("own update: a download server that is busy is left alone for as long as it asks", async () => {
+  const world = await updating();
+  world.artifacts.files.set("https://files.example.com/2.0.0", { status: 429, retryAfterS: 1_800 });
+  await world.pass(1_790_000);
+  assert.equal(world.artifacts.asked.length, 1);
+  await world.pass(80_000);
+  assert.equal(world.artifacts.asked.length, 2);
+  await world.stop();
+});
+
 Deno.test("own update: not while an operation runs", async () => {
   const world = await updating();
   world.portal.desire({ release: "1.0.0", agent: { version: "0.1.0" } });
@@ -255,3 +265,50 @@ Deno.test("own update: while on trial, a 426 does not replace what is not proven
   assert.deepEqual(await fire(world), { ok: true, value: "rolled_back" });
   assert.equal(world.disk.text(PROGRAM_FILE), says("0.1.0"));
 });
+
+/** An update that was taken back, right before the previous program starts again. */
+async function takenBack(): Promise<World> {
+  const world = await updating();
+  for (let i = 0; i < 40 && world.ended() === null; i++) await world.pass(5_000);
+  assert.deepEqual(await fire(world), { ok: true, value: "rolled_back" });
+  return world;
+}
+
+Deno.test("own update: taken back on a full disk, it is held all the same, and that is written once there is room", async () => {
+  const world = await takenBack();
+  const asked = world.artifacts.asked.length;
+  world.disk.onCall((operation, path) =>
+    operation === "write" && path.startsWith("/var/lib/pbx-agent/") ? "full" : null
+  );
+  world.start();
+  await world.pass(200_000);
+  assert.equal(world.lastReport().agent.rolled_back?.from, "0.2.0");
+  assert.match(agentConditions(world), /rolled_back: .*not tried before 2026-/);
+  assert.notEqual(world.disk.text(UPDATE_FILE), null, "the only record of it");
+  world.disk.onCall(null);
+  await world.pass(200_000);
+  assert.equal(world.artifacts.asked.length, asked, "it is fetched again");
+  assert.equal(world.disk.text(UPDATE_FILE), null);
+  assert.equal(world.stored().update.holds["0.2.0"].reason, "rollback");
+  await world.stop();
+});
+
+for (const days of [1, -1]) {
+  Deno.test(`own update: taken back while the clock is set ${days} day off, it is held for six hours of the portal's clock`, async () => {
+    const world = await takenBack();
+    const asked = world.artifacts.asked.length;
+    const off = days * 24 * HOUR;
+    world.clock.setWallClock(world.clock.now() + off);
+    world.portal.portal.state.clockOffsetMs -= off;
+    world.start();
+    await world.pass(5.9 * HOUR);
+    assert.equal(world.artifacts.asked.length, asked, "it is fetched too early");
+    await world.stop();
+    world.start();
+    await world.pass(0.05 * HOUR);
+    assert.equal(world.artifacts.asked.length, asked, "it is fetched too early after a restart");
+    await world.pass(0.3 * HOUR);
+    assert.equal(world.artifacts.asked.length, asked + 1, "it is not fetched in time");
+    await world.stop();
+  });
+}

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { heldBy, hold, HOLD_MS } from "../../../core/update/holds.ts";
+import { heldBy, hold, HOLD_MS, holdFor } from "../../../core/update/holds.ts";
 import { NO_UPDATE, type UpdateRecord } from "../../../core/state/update_record.ts";
 
 const NOW = Date.parse("2026-01-01T12:00:00Z");
@@ -36,7 +36,28 @@ Deno.test("heldBy: a clock that is set back costs no more than the hold's own le
   assert.equal(back.held?.again_at, new Date(NOW - DAY + HOLD_MS).toISOString());
   assert.equal(heldBy(back.record, "2.0.0", NOW - DAY + HOLD_MS).held, null);
   const short = heldBy(held("trouble"), "2.0.0", NOW - DAY);
-  assert.equal(short.held?.again_at, new Date(NOW - DAY + 300_000).toISOString());
+  assert.equal(short.held?.again_at, new Date(NOW - DAY + 5_000).toISOString());
+});
+
+Deno.test("hold: what a server asks for is waited out where it is longer than the backoff", () => {
+  for (const [leastMs, waits] of [[1_000, 5_000], [90_000, 90_000]] as const) {
+    const how = { reason: "trouble", message: "m", now: NOW, fraction: 0.5, leastMs } as const;
+    const record = hold(NO_UPDATE, "2.0.0", how);
+    assert.equal(heldBy(record, "2.0.0", NOW + waits - 1).held?.reason, "trouble");
+    assert.equal(heldBy(record, "2.0.0", NOW + waits).held, null);
+  }
+});
+
+Deno.test("holdFor: the monotonic clock moves a hold that was dated wrongly, and only that", () => {
+  const record = held("rollback");
+  assert.equal(holdFor(record, "2.0.0", HOLD_MS - 30_000, NOW), record);
+  assert.equal(holdFor(record, "2.0.1", HOLD_MS, NOW + DAY), record);
+  const moved = holdFor(record, "2.0.0", HOLD_MS - 100_000, NOW + DAY);
+  assert.equal(
+    moved.holds["2.0.0"]?.again_at,
+    new Date(NOW + DAY + HOLD_MS - 100_000).toISOString(),
+  );
+  assert.equal(moved.holds["2.0.0"]?.at, new Date(NOW + DAY - 100_000).toISOString());
 });
 
 Deno.test("hold: remembers a bounded number of versions, the newest ones", () => {
