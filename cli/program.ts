@@ -1,4 +1,4 @@
-import { createNodeDisk } from "../adapters/node/disk.ts";
+import { ownHash } from "../adapters/node/own_hash.ts";
 import { fileURLToPath } from "node:url";
 import type { ProgramInfo } from "../core/agent/program_info.ts";
 import type { Arch } from "../core/protocol/enroll.ts";
@@ -38,8 +38,5 @@ function arch(): Arch {
 
 /** The hash of the compiled program; run from its sources, that of the entry's module. */
 async function hashOfProgram(): Promise<string> {
-  const path = Deno.build.standalone ? Deno.execPath() : fileURLToPath(Deno.mainModule);
-  const hash = await createNodeDisk().sha256(path);
-  if (hash.ok && hash.value !== null) return hash.value;
-  throw new Error(`the program's own file ${path} cannot be read`);
+  return await ownHash(Deno.build.standalone ? Deno.execPath() : fileURLToPath(Deno.mainModule));
 }

@@ -13,24 +13,27 @@ const V8_FLAGS = "--v8-flags=--max-semi-space-size=1,--no-opt,--no-maglev";
 const FLAGS: readonly string[] = [
   ...["--quiet", "--no-check", "--no-config", "--no-lock", "--no-npm", "--no-code-cache"],
   V8_FLAGS,
-  ...permissionFlags(),
 ];
 
 /** Stands in the program as the time of its one file, which would otherwise make every build differ. */
 const FILE_TIME = new Date(0);
 
-/** Joins `bundle` with the compiler's runtime into one program at `output`. */
+/**
+ * Joins `bundle` with the compiler's runtime into one program at `output`; with `root`, for the machine of
+ * a lab below that folder.
+ */
 export async function compileProgram(
   compiler: Compiler,
   architecture: Architecture,
   bundle: string,
   output: string,
+  root?: string,
 ): Promise<void> {
   const { command, runtime } = compiler;
   await Deno.utime(bundle, FILE_TIME, FILE_TIME);
-  const target = ["--target", TARGETS[architecture]];
+  const flags = [...FLAGS, ...permissionFlags(root), "--target", TARGETS[architecture]];
   // Inherited, DENORT_BIN would be taken for every target.
-  await runCommand([...command, "compile", ...FLAGS, ...target, "--output", output, bundle], {
+  await runCommand([...command, "compile", ...flags, "--output", output, bundle], {
     env: { DENORT_BIN: runtime },
   });
   const made = inspectRuntime(await Deno.readFile(output))?.architecture;

@@ -67,6 +67,11 @@ export const PERMISSIONS: readonly Permission[] = [
   },
   { may: "run", what: "/usr/bin/bootctl", why: "boot entries, and setting the next one" },
   { may: "run", what: "/usr/bin/cat", why: "the boot ID and the boot loader's EFI variables" },
+  {
+    may: "run",
+    what: "/usr/bin/sha256sum",
+    why: "the hash of its own file, where that is not in its usual place",
+  },
   { may: "run", what: "/usr/bin/systemd-cgls", why: "a running k3s that no unit knows" },
   { may: "run", what: "/usr/bin/pgrep", why: "the same, where a container shows no groups" },
   { may: "run", what: K3S_PROGRAM, why: "its version, snapshots, the reset of a restore" },

@@ -7,6 +7,8 @@ export interface BenchRow {
   readonly unit: string;
   /** The same of the minimal program that it is compared with, where there is one. */
   readonly baseline?: number;
+  /** The same of the agent from its sources, where what was measured is compiled. */
+  readonly uncompiled?: number;
   /** Both are differences about zero, whose ratio says nothing. */
   readonly isDifference?: true;
 }

@@ -44,12 +44,17 @@ async function readNames(): Promise<readonly string[]> {
 
 function inTable(all: readonly Bench[]): string {
   const rows = all.flatMap(({ name, rows }) => rows.map((row) => [name, ...cells(row)]));
-  return table([["benchmark", "what", "measured", "minimal program", "ratio"], ...rows]);
+  const heads = ["benchmark", "what", "measured", "minimal program", "ratio"];
+  return table([[...heads, "from sources", "ratio"], ...rows]);
 }
 
-function cells({ what, value, unit, baseline, isDifference }: BenchRow): readonly string[] {
+function cells(row: BenchRow): readonly string[] {
+  const { what, value, unit, baseline, uncompiled, isDifference } = row;
   const amount = (number: number) => `${Number(number.toPrecision(3))} ${unit}`;
-  if (baseline === undefined) return [what, amount(value), "", ""];
-  const ratio = baseline === 0 || isDifference ? "" : (value / baseline).toFixed(2);
-  return [what, amount(value), amount(baseline), ratio];
+  const beside = (other: number | undefined) => {
+    if (other === undefined) return ["", ""];
+    const ratio = other === 0 || isDifference ? "" : (value / other).toFixed(2);
+    return [amount(other), ratio];
+  };
+  return [what, amount(value), ...beside(baseline), ...beside(uncompiled)];
 }

@@ -1,22 +1,11 @@
-import { buildAgentProgram, bundleProgram } from "../lab/agent_program.ts";
-import {
-  type EnrolledNode,
-  isSync,
-  type SeenRequest,
-  startEnrolledNode,
-} from "../lab/enrolled_node.ts";
-import { startLabProcess } from "../lab/lab_process.ts";
+import { bundleProgram } from "../lab/agent_program.ts";
+import { type EnrolledNode, isSync, startEnrolledNode } from "../lab/enrolled_node.ts";
 import type { Bench, BenchRow } from "./bench.ts";
+import { firstRequestMs, type Start } from "./first_request.ts";
 import { median } from "./median.ts";
-import { isMinimal, MINIMAL_ENTRY, minimalArgs, minimalCommand } from "./minimal_program.ts";
+import { isMinimal, minimalCommand } from "./minimal_program.ts";
 
 const ROUNDS = 7;
-
-/** A program and how its first request is told from others. */
-interface Start {
-  readonly command: readonly string[];
-  readonly isFirst: (request: SeenRequest) => boolean;
-}
 
 /** From the start of the process to the first signed sync that the portal answers, as the median of some. */
 export async function bench(): Promise<readonly Bench[]> {
@@ -32,17 +21,6 @@ export async function bench(): Promise<readonly Bench[]> {
       await compare(world, "from its sources", agent(world.agentCommand()), minimal),
       await compare(world, "as one bundle", agent([...bundled, ...agentArgs]), minimal),
     ];
-    // Compiling without the lab's runtime would download one.
-    if (Deno.env.get("PBX_LAB") !== undefined) {
-      const program = await buildAgentProgram({ root: world.node.root });
-      const compiled = await buildAgentProgram({ entry: MINIMAL_ENTRY });
-      rows.push(
-        await compare(world, "compiled", agent([program, ...agentArgs]), {
-          command: [compiled, ...minimalArgs(world)],
-          isFirst: isMinimal,
-        }),
-      );
-    }
     return [{ name: "start", rows }];
   } finally {
     await Deno.remove(folder, { recursive: true });
@@ -76,19 +54,4 @@ async function compare(
     unit: "ms",
     baseline: median(times.minimal),
   };
-}
-
-async function firstRequestMs(world: EnrolledNode, { command, isFirst }: Start): Promise<number> {
-  const [program = "", ...args] = command;
-  const skipped = world.requests.length;
-  const startedAt = performance.now();
-  const started = startLabProcess(program, args);
-  try {
-    const [first] = await world.waitForRequests(isFirst, 1, { skipped });
-    return (first?.at ?? Number.NaN) - startedAt;
-  } catch (error) {
-    throw new Error(`${command.join(" ")}: ${error}\n${started.stderr.join("\n")}`);
-  } finally {
-    await started.stop();
-  }
 }
