@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.t
 import type { Random } from "../../core/ports/random.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Hands } from "./hands.ts";
-import type { TokenEntry } from "./options.ts";
+import type { TokenEntry } from "./token_entry.ts";
 
 const IMAGE = "fedcba9876543210".repeat(4);
 /** Long over, and far away, whatever the portal's clock says. */

@@ -8,7 +8,7 @@ import { contentOf, judgeDocument, judgeSecrets } from "./documents.ts";
 import { ACCEPTED, type Expected, refusal, REFUSED } from "./expected.ts";
 import { type Keys, newKeys } from "./keys.ts";
 import { bytesOf, findingOf, type Kit, PLAIN_HEADERS, type Player } from "./kit.ts";
-import type { TokenEntry } from "./options.ts";
+import type { TokenEntry } from "./token_entry.ts";
 import type { RuleId } from "./rules.ts";
 import type { Exchange } from "./wire.ts";
 

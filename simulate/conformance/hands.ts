@@ -1,4 +1,4 @@
-import type { TokenEntry } from "./options.ts";
+import type { TokenEntry } from "./token_entry.ts";
 
 /** What at a portal only its owner can do. Each says whether it was done; none throws. */
 export interface Hands {

@@ -6,7 +6,8 @@ import type { Secret } from "../../core/secret.ts";
 import { type Book, createBook } from "./book.ts";
 import { errorCode, type Expected, whatCame } from "./expected.ts";
 import type { Keys } from "./keys.ts";
-import type { ConformanceOptions, TokenEntry } from "./options.ts";
+import type { ConformanceOptions } from "./options.ts";
+import type { TokenEntry } from "./token_entry.ts";
 import type { RuleId } from "./rules.ts";
 import { createWire, type Exchange, type Sending, type Wire } from "./wire.ts";
 

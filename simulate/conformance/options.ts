@@ -2,20 +2,8 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { Http } from "../../core/ports/http.ts";
 import type { Random } from "../../core/ports/random.ts";
 import type { Arch } from "../../core/protocol/enroll.ts";
-import type { Secret } from "../../core/secret.ts";
 import type { Hands } from "./hands.ts";
-
-/** An enrollment token and what it is for. */
-export interface TokenEntry {
-  readonly token: Secret;
-  readonly clusterId: string;
-  readonly nodeName: string;
-  readonly serverId: string;
-  /** It has expired: to see how that is answered. */
-  readonly expired: boolean;
-  /** The boot image that this node must have booted, lower-case hex; null: any. */
-  readonly imageSha256: string | null;
-}
+import type { TokenEntry } from "./token_entry.ts";
 
 /** What a walk through the protocol needs. */
 export interface ConformanceOptions {

@@ -3,7 +3,7 @@ import { DnsLabel, ServerId, Sha256Hex } from "../../core/protocol/identifiers.t
 import { describeIssue } from "../../core/protocol/schema_error.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { Secret } from "../../core/secret.ts";
-import type { TokenEntry } from "./options.ts";
+import type { TokenEntry } from "./token_entry.ts";
 
 const Line = z.strictObject({
   token: z.string().min(1),

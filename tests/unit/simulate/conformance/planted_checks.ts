@@ -231,10 +231,12 @@ export const PLANTED_CHECKS: Readonly<Record<string, () => Planted>> = {
     return async ({ portal, path, request, answer }) => {
       const agent = agentOf(portal, request);
       if (path === "/rotate-key") old ??= agent?.keys.sealing ?? null;
-      if (path === "/sync" && old !== null && agent !== undefined) {
-        agent.keys = { ...agent.keys, sealing: old };
-      }
-      return await answer();
+      if (path !== "/sync" || old === null || agent === undefined) return await answer();
+      const { keys } = agent;
+      agent.keys = { ...keys, sealing: old };
+      const given = await answer();
+      agent.keys = keys;
+      return given;
     };
   },
   "rotate.old_key": () => trustWhere("an old key"),
