@@ -1,7 +1,10 @@
 /**
  * The suites on real parts: `deno task test:real [NAME...]`, all of them without a name. A suite is
- * a file `tests/real/NAME_test.ts`. Prints `NAME: N passed, N failed` for each and the sum as the
- * last line.
+ * a file `tests/real/NAME_test.ts`. Prints what each has to say, whole, then `NAME: N passed, N failed`,
+ * and the sum as the last line.
+ *
+ * Suites run one after the other, but for those with a line `// waits` in their file: they mostly wait,
+ * and run in a second lane beside the others.
  *
  * Where something that a suite needs is missing, the suite is left out and says how to get it. With
  * CI or PBX_LAB set everything has to be there, and a suite that cannot run has failed.
@@ -29,23 +32,48 @@ say(inWords(whole));
 Deno.exitCode = whole.failed === 0 ? 0 : 1;
 
 async function runSuites(names: readonly string[]): Promise<Tally> {
-  const tallies: Tally[] = [];
+  const waiting: string[] = [];
+  const busy: string[] = [];
   for (const name of names) {
-    const tally = await runSuite(name);
-    say(`${name}: ${inWords(tally)}`);
-    tallies.push(tally);
+    (isWaiting(await Deno.readTextFile(pathOf(name))) ? waiting : busy).push(name);
   }
+  const tallies = await Promise.all([waiting, busy].map(runLane));
   // Not one suite is a fault of the repository, not a success.
-  return tallies.length === 0 ? { passed: 0, failed: 1, ignored: 0 } : sum(tallies);
+  return names.length === 0 ? { passed: 0, failed: 1, ignored: 0 } : sum(tallies);
 }
 
-async function runSuite(name: string): Promise<Tally> {
-  const path = `tests/real/${name.replaceAll("-", "_")}_test.ts`;
+/** Runs suites one after the other; what one says is printed when it ends, so that lanes do not mix. */
+async function runLane(names: readonly string[]): Promise<Tally> {
+  const tallies: Tally[] = [];
+  for (const name of names) {
+    const said: string[] = [];
+    const tally = await runSuite(name, (line) => void said.push(line));
+    [...said, `${name}: ${inWords(tally)}`].forEach(say);
+    tallies.push(tally);
+  }
+  return sum(tallies);
+}
+
+async function runSuite(name: string, report: (line: string) => void): Promise<Tally> {
+  const path = pathOf(name);
   const missing = await missingOf(neededBy(await Deno.readTextFile(path)));
-  for (const why of missing) say(`${name} cannot run: ${why}`);
+  for (const why of missing) report(`${name} cannot run: ${why}`);
   if (missing.length > 0) return { passed: 0, failed: mustRun ? 1 : 0, ignored: mustRun ? 0 : 1 };
-  const paths = [path];
-  return denoTest({ cwd: Deno.cwd(), paths, args: ["-A"], timeoutMs: TIMEOUT_MS, report: say });
+  return denoTest({
+    cwd: Deno.cwd(),
+    paths: [path],
+    args: ["-A"],
+    timeoutMs: TIMEOUT_MS,
+    report,
+  });
+}
+
+function isWaiting(source: string): boolean {
+  return /^\/\/ waits$/m.test(source);
+}
+
+function pathOf(name: string): string {
+  return `tests/real/${name.replaceAll("-", "_")}_test.ts`;
 }
 
 async function readSuites(): Promise<readonly string[]> {

@@ -4,9 +4,25 @@ import { missingOf, neededBy } from "../real/needs.ts";
 const RUN = new URL("../real/run.ts", import.meta.url).pathname;
 const CONFIG = new URL("../../deno.json", import.meta.url).pathname;
 
+/** A suite that says a line, and passes only where the other one has said its own meanwhile. */
+function meets(name: string, other: string): string {
+  return `Deno.test("meets", async () => {
+    console.log("${name} begins");
+    await Deno.writeTextFile("${name}.here", "");
+    for (let look = 0; ; look++) {
+      if (await Deno.stat("${other}.here").catch(() => null) !== null) break;
+      if (look === 600) throw new Error("${other} does not come");
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    console.log("${name} ends");
+  });`;
+}
+
 const SUITES: Readonly<Record<string, string>> = {
   "good_test.ts": 'Deno.test("a", () => {}); Deno.test("b", () => {});',
   "first_start_test.ts": 'Deno.test("a", () => {}); Deno.test("b", () => { throw 1; });',
+  "left_test.ts": `// waits\n${meets("left", "right")}`,
+  "right_test.ts": meets("right", "left"),
   "starved_test.ts": '// needs: a-program-of-no-machine\nDeno.test("a", () => {});',
 };
 
@@ -16,6 +32,17 @@ Deno.test("real: each suite's tally, then the sum; a failed test fails the run",
   assert.ok(lines.includes("first-start: 1 passed, 1 failed"));
   assert.equal(lines.at(-1), "3 passed, 1 failed");
   assert.equal(code, 1);
+});
+
+Deno.test("real: a suite that waits runs beside the others, and each one's words stay together", async () => {
+  const { code, lines } = await run(["left", "right"]);
+  const said = lines.filter((line) => /^(left|right)/.test(line));
+  const left = ["left begins", "left ends", "left: 1 passed, 0 failed"];
+  const right = ["right begins", "right ends", "right: 1 passed, 0 failed"];
+  const either = [[...left, ...right], [...right, ...left]].map((order) => order.join());
+  assert.ok(either.includes(said.join()), lines.join("\n"));
+  assert.equal(lines.at(-1), "2 passed, 0 failed");
+  assert.equal(code, 0);
 });
 
 Deno.test("real: on a person's machine a suite whose part is missing is left out", async () => {
@@ -35,7 +62,7 @@ Deno.test("real: with CI or PBX_LAB set a missing part is a failure", async () =
 
 Deno.test("real: an unknown suite is a usage error that names the suites", async () => {
   const { code, lines } = await run(["second-start"]);
-  assert.match(lines.join("\n"), /second-start.*first-start, good, starved/);
+  assert.match(lines.join("\n"), /second-start.*first-start, good, left, right, starved/);
   assert.equal(code, 2);
 });
 
