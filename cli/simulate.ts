@@ -9,6 +9,7 @@ import { signingPublicKey } from "../core/protocol/signing.ts";
 import { simulate } from "./commands/simulate.ts";
 import { EXIT } from "./exit_codes.ts";
 import { print } from "./print.ts";
+import { createOrders } from "../simulate/fleet/orders.ts";
 import { startOwnPortal } from "./simulate/own_portal.ts";
 
 if (import.meta.main) {
@@ -17,6 +18,7 @@ if (import.meta.main) {
     const code = await simulate(Deno.args, {
       releaseKeys,
       lab: true,
+      orders: createOrders,
       ...(Deno.build.standalone ? {} : { startPortal: startOwnPortal }),
     });
     Deno.exit(code);

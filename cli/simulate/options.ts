@@ -2,6 +2,9 @@ import { parseArgs } from "node:util";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { portalBase } from "../../core/state/portal_url.ts";
 import { PROFILE_NAMES } from "../../simulate/profile/built_in.ts";
+import type { PortalAdmin } from "../../simulate/fleet/admin.ts";
+import type { Simulation } from "../../simulate/fleet/simulation.ts";
+import type { Profile } from "../../simulate/profile/profile.ts";
 import { type Limit, parseSlo, SLO_HELP } from "../../simulate/report/slo.ts";
 
 /** What differs between the programs that simulate. */
@@ -10,6 +13,12 @@ export interface SimulateEntry {
   readonly releaseKeys: readonly Uint8Array[];
   /** Writes files, knows the fake portal's admin API, other rhythms and other release keys. */
   readonly lab: boolean;
+  /** Orders the profile's work by the admin API of a fake portal; agents are left alone where absent. */
+  readonly orders?: (
+    admin: PortalAdmin,
+    profile: Profile,
+    failed: (cause: unknown) => void,
+  ) => Pick<Simulation, "order" | "programs">;
   /** Starts a fake portal where none is named; not there in a compiled program. */
   readonly startPortal?: () => Promise<OwnPortal>;
 }

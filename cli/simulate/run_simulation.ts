@@ -41,12 +41,19 @@ export async function runSimulation(
     (admin === null ? null : tokensBy(createPortalAdmin(admin), runName()));
   if (portal === null || tokens === null) return refuse("neither a portal nor tokens are named");
 
+  const orders = admin === null
+    ? {}
+    : entry.orders?.(createPortalAdmin(admin), profile.value, (cause) => {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      if (!told.signal.aborted) print("stderr", `simulate: ${why}\n`);
+    }) ?? {};
   const clock = createNodeClock();
   const over = new AbortController();
   let watching: Promise<void> = Promise.resolve();
   try {
     const report = await simulate({
       ...options,
+      ...orders,
       portal,
       tokens,
       profile: profile.value,

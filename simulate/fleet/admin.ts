@@ -9,6 +9,8 @@ export interface PortalAdmin {
   queue(clusterId: string, operation: JsonObject): Promise<void>;
   /** A merge patch onto the cluster's desired state. */
   change(clusterId: string, patch: JsonObject): Promise<void>;
+  /** A release with this payload, signed with the lab's keys. */
+  release(version: string, payload: JsonValue): Promise<void>;
 }
 
 /** @param origin `http://127.0.0.1:PORT`, as `deno task portal` prints it */
@@ -42,6 +44,9 @@ export function createPortalAdmin(origin: string): PortalAdmin {
     },
     async change(clusterId, patch) {
       await call("PATCH", `/admin/clusters/${clusterId}/desired`, patch);
+    },
+    async release(version, payload) {
+      await call("PUT", `/admin/releases/${version}`, { payload });
     },
   };
 }

@@ -12,6 +12,8 @@ export interface AgentWatch {
   /** A request with events of an operation goes out. */
   reports(request: HttpRequest): void;
   state(): AgentState;
+  /** The file of the newest snapshot that it told of, or null. */
+  snapshot(): string | null;
 }
 
 /** Operations that an agent takes up are counted from its own reports; `kindOf` knows what they are. */
@@ -29,6 +31,7 @@ export function watchAgent({ name, recorder, monotonic }: AgentWatchOptions): Ag
   let isFailing = false;
   const operations = new Map<string, { readonly kind: string; readonly since: number }>();
   const ended = new Set<string>();
+  let snapshot: string | null = null;
   recorder.move(null, state);
 
   function become(next: AgentState): void {
@@ -50,6 +53,7 @@ export function watchAgent({ name, recorder, monotonic }: AgentWatchOptions): Ag
 
   return {
     state: () => state,
+    snapshot: () => snapshot,
     observe(event) {
       switch (event.kind) {
         case "started":
@@ -80,7 +84,7 @@ export function watchAgent({ name, recorder, monotonic }: AgentWatchOptions): Ag
       const id = /\/operations\/([^/]+)\/events$/.exec(url)?.[1];
       if (id === undefined || body === undefined || ended.has(id)) return;
       const { result } = JSON.parse(new TextDecoder().decode(body)) as {
-        result?: { state: string };
+        result?: { state: string; output?: { file?: unknown } };
       };
       const known = operations.get(id);
       const kind = known?.kind ?? kindIn(id);
@@ -90,6 +94,7 @@ export function watchAgent({ name, recorder, monotonic }: AgentWatchOptions): Ag
       }
       if (result === undefined) return;
       operations.delete(id);
+      if (typeof result.output?.file === "string") snapshot = result.output.file;
       ended.add(id);
       recorder.operationEnded(kind, result.state, monotonic() - (known?.since ?? monotonic()));
     },

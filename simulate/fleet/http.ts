@@ -33,6 +33,7 @@ export function createFleetHttp(options: FleetHttpOptions): FleetHttp {
   const { clock } = options;
   const kept = new Map<string, Connection[]>();
   const busy = new Set<Connection>();
+  let isClosed = false;
 
   async function request(request: HttpRequest): Promise<Exchange> {
     const url = new URL(request.url);
@@ -55,6 +56,8 @@ export function createFleetHttp(options: FleetHttpOptions): FleetHttp {
       else connection.close();
       const fault = limits.fault();
       if (fault !== null) return fail(fault);
+      // Its program was killed: nobody hears of an answer, and none is missing.
+      if (isClosed) return fail(httpError("aborted", url, "ended by the simulation"));
       return await decode(answer, url, request.maxBytes);
     } finally {
       limits.clear();
@@ -64,6 +67,7 @@ export function createFleetHttp(options: FleetHttpOptions): FleetHttp {
   return {
     request,
     close() {
+      isClosed = true;
       for (const connection of busy) connection.close();
       for (const connections of kept.values()) for (const one of connections) one.close();
       kept.clear();

@@ -5,6 +5,7 @@ import type { Random } from "../../core/ports/random.ts";
 import type { OpenBox } from "../../core/protocol/sealing.ts";
 import type { Sign } from "../../core/protocol/signing.ts";
 import { createNode, type NodeName, type SimulatedNode } from "../node/node.ts";
+import type { SimulatedProgram } from "../node/program.ts";
 import { drawNode } from "../profile/node_profile.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { Recorder } from "../report/recorder.ts";
@@ -12,6 +13,8 @@ import { type AgentWatch, watchAgent } from "./agent_watch.ts";
 import { watchClock } from "./fleet_clock.ts";
 import { createFleetHttp, type FleetHttp } from "./http.ts";
 import { measureHttp } from "./measured_http.ts";
+import { makeTrouble } from "../virtual/trouble.ts";
+import type { RunTimeline } from "./run_timeline.ts";
 import { createWeather } from "./weather.ts";
 
 /** What all agents of a fleet share. */
@@ -29,17 +32,27 @@ export interface Shared {
   readonly durationMs: number;
   /** Cycles are this far apart, milliseconds. */
   readonly cycleMs: number;
-  /** Milliseconds since the run began. */
-  readonly elapsed: () => number;
+  /** What agents can fetch, by URL; nothing unless told. */
+  readonly programs?: ReadonlyMap<string, SimulatedProgram>;
+  /** The time of the run; nothing goes off once it is over. */
+  readonly timeline: RunTimeline;
+  /** Orders work from one agent that has begun, where somebody can. */
+  readonly order?: (agent: Ordered) => void;
+}
+
+/** An agent that work is ordered from. */
+export interface Ordered {
+  readonly name: NodeName;
+  readonly watch: AgentWatch;
+  readonly random: Random;
+  readonly timeline: RunTimeline;
 }
 
 /** One agent of a fleet: a machine in memory, real HTTP, and what is known of it from outside. */
 export interface SimulatedAgent {
   readonly watch: AgentWatch;
-  /** Randomness of this agent alone: the same seed and number give the same. */
-  readonly random: Random;
   /** Delivers the machine and starts its agent. */
-  begin(name: NodeName): SimulatedNode;
+  begin(name: NodeName): void;
   /** Ends the agent and its connections; null-safe before its begin. */
   end(): Promise<void>;
 }
@@ -61,7 +74,7 @@ export function createSimulatedAgent(shared: Shared, index: number): SimulatedAg
     profile,
     node: drawn,
     random,
-    elapsed: shared.elapsed,
+    elapsed: shared.timeline.elapsed,
     durationMs: shared.durationMs,
     happened: recorder.happened,
   });
@@ -96,7 +109,6 @@ export function createSimulatedAgent(shared: Shared, index: number): SimulatedAg
 
   return {
     watch,
-    random,
     begin(name) {
       due = clock.monotonic();
       node = createNode({
@@ -110,6 +122,7 @@ export function createSimulatedAgent(shared: Shared, index: number): SimulatedAg
         sign: shared.sign,
         openBox: shared.openBox,
         cycleMs: shared.cycleMs,
+        ...(shared.programs === undefined ? {} : { programs: shared.programs }),
         observe(event) {
           if (event.kind === "killed") current?.http.close();
           if (event.kind === "killed" && event.power !== null) isSkewed = drawn.skewMs !== 0;
@@ -118,11 +131,45 @@ export function createSimulatedAgent(shared: Shared, index: number): SimulatedAg
       });
       if (isSkewed) node.skew(drawn.skewMs);
       node.start();
-      return node;
+      makeTrouble({
+        timeline: shared.timeline,
+        random,
+        profile,
+        factor: drawn.factor,
+        node,
+        link: weather,
+        until: shared.durationMs * profile.faults.until,
+        say(what) {
+          const kind = kindOf(what);
+          if (kind === null) return;
+          if (kind === "clock_jump") isSkewed = true;
+          recorder.happened(kind);
+        },
+      });
+      shared.order?.({ name, watch, random, timeline: shared.timeline });
     },
     async end() {
       await node?.stop();
       current?.http.close();
     },
   };
+}
+
+/** What happens to machines, as reports name it; by the words in which it is told. */
+const KINDS: readonly (readonly [RegExp, string])[] = [
+  [/^dies .*power cut/, "power_cut"],
+  [/^dies /, "kill"],
+  [/reboots/, "reboot"],
+  [/clock is set/, "clock_jump"],
+  [/disk is full/, "disk_full"],
+  [/disk fails/, "disk_error"],
+  [/Kubernetes API/, "api_down"],
+  [/bucket/, "bucket_away"],
+  [/cut off/, "partition"],
+];
+
+/** Null for the end of something. */
+function kindOf(what: string): string | null {
+  if (what.startsWith("over: ")) return null;
+  return KINDS.find(([words]) => words.test(what))?.[1] ?? "other";
 }

@@ -3,12 +3,12 @@ import type { Profile } from "../profile/profile.ts";
 import { openRecorder, type Recorder } from "../report/recorder.ts";
 import { type Report, REPORT_FORMAT } from "../report/report.ts";
 import { judge, type Limit } from "../report/slo.ts";
-import { runFleet } from "./fleet.ts";
+import { type FleetOptions, runFleet } from "./fleet.ts";
 import { watchResources } from "./resources.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** A run in real time, as it was asked for. */
-export interface Simulation {
+export interface Simulation extends Pick<FleetOptions, "programs" | "order"> {
   /** The portal's base URL. */
   readonly portal: string;
   /** Of the whole fleet. */

@@ -1,7 +1,7 @@
 import type { HttpAnswer, HttpError } from "../../core/ports/http.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import type { Random } from "../../core/ports/random.ts";
-import { drawDelay, drawPause, type NodeProfile } from "../profile/node_profile.ts";
+import { drawDelay, type NodeProfile } from "../profile/node_profile.ts";
 import type { Profile } from "../profile/profile.ts";
 
 /**
@@ -19,6 +19,8 @@ export interface Fate {
 /** The network between one agent and the portal, as the profile wants it. */
 export interface Weather {
   draw(): Fate;
+  /** Nothing gets through while true. */
+  isCut: boolean;
 }
 
 /** What a fleet's weather is made of. */
@@ -45,18 +47,6 @@ export function createWeather(options: WeatherOptions): Weather {
   };
   const mischief = losses.request + losses.answer + portal.errors_503 + portal.errors_429 +
     portal.garbled;
-  let partition = { from: drawPause(network.partitions * node.factor, random), until: 0 };
-  partition.until = partition.from + network.partition_minutes * random.fraction() * 60_000;
-
-  /** Cut off from the portal, at this moment. */
-  function isPartitioned(now: number): boolean {
-    if (now < partition.until) return now >= partition.from;
-    if (partition.from === Infinity) return false;
-    const from = now + drawPause(network.partitions * node.factor, random);
-    partition = { from, until: from + network.partition_minutes * random.fraction() * 60_000 };
-    return false;
-  }
-
   function hit(): Pick<Fate, "kind" | "reply"> | null {
     const dice = random.fraction();
     let edge = losses.request;
@@ -67,7 +57,8 @@ export function createWeather(options: WeatherOptions): Weather {
     return dice < edge + portal.garbled ? replaced(200, {}, '{"time": "20') : null;
   }
 
-  return {
+  const weather: Weather = {
+    isCut: false,
     draw() {
       const now = elapsed();
       const share = now / options.durationMs;
@@ -75,21 +66,16 @@ export function createWeather(options: WeatherOptions): Weather {
         share >= at && now < at * options.durationMs + minutes * 60_000
       );
       const delayMs = isSlow ? drawDelay(node.delay, random) : 0;
-      if (outage) {
-        options.happened("outage");
-        return { kind: "outage", reply: noReply("connect"), delayMs };
-      }
+      if (outage) return { kind: "outage", reply: noReply("connect"), delayMs };
+      if (weather.isCut) return { kind: "partition", reply: noReply("connect"), delayMs };
       if (share >= faults.until) return { kind: "none", reply: null, delayMs };
-      if (network.partitions > 0 && isPartitioned(now)) {
-        options.happened("partition");
-        return { kind: "partition", reply: noReply("connect"), delayMs };
-      }
       const fate = mischief > 0 ? hit() : null;
       if (fate === null) return { kind: "none", reply: null, delayMs };
       options.happened(fate.kind);
       return { ...fate, delayMs };
     },
   };
+  return weather;
 }
 
 const REFUSED = '{"error":{"code":"simulated","message":"by the profile"}}';

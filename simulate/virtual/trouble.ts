@@ -3,18 +3,19 @@ import type { SimulatedNode } from "../node/node.ts";
 import type { Fuse } from "../node/process.ts";
 import { drawPause } from "../profile/node_profile.ts";
 import type { Profile } from "../profile/profile.ts";
-import type { Link } from "./network.ts";
 import type { Timeline } from "./timeline.ts";
 
 /** What goes wrong around one node. */
 export interface TroubleOptions {
-  readonly timeline: Timeline;
+  /** Simulated or real. */
+  readonly timeline: Pick<Timeline, "elapsed" | "after">;
   readonly random: Random;
   readonly profile: Profile;
   /** What this node's rates are multiplied with. */
   readonly factor: number;
   readonly node: SimulatedNode;
-  readonly link: Link;
+  /** Its link to the portal. */
+  readonly link: { isCut: boolean };
   /** Nothing begins after this, and nothing lasts beyond it; milliseconds since the beginning. */
   readonly until: number;
   /** Hears what goes wrong, in words. */
