@@ -34,10 +34,8 @@ export interface Chart {
   readonly tell: (value: number) => string;
 }
 
-const WIDTH = 800;
-const HEIGHT = 280;
-/** Where values are drawn; lines and labels of the vertical axis begin further left, at 0. */
-const PLOT = { left: 72, right: 796, top: 22, bottom: 250 } as const;
+/** Both sides of the drawing: it is stretched to the room that it has, and its lines are not. */
+const SIDE = 1_000;
 
 /** The chart as inline SVG with its legend, and the data for the box at the cursor beside it. */
 export function drawChart(chart: Chart): Html {
@@ -46,23 +44,24 @@ export function drawChart(chart: Chart): Html {
     series.map(({ values }) => tellAt(chart, values[index]))
   );
   const data = {
-    x: chart.places.map((place) => round(across(chart.x.place(place)))),
+    x: chart.places.map((place) => across(chart, place) / SIDE),
     at: chart.placeNames,
     names: series.map(({ name }) => name),
     told,
   };
   const drawn = chart.kind === "lines" ? lines : chart.kind === "area" ? areas : bars;
-  const { top, bottom } = PLOT;
   return markup`<figure class="chart" id="${id}">
 <figcaption><h3>${title}</h3><p>${caption}</p></figcaption>
+<p class="axis">${axes.y}</p>
 <div class="plot">
-<svg viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">
-${gridLines(chart)}${drawn(chart)}${ticks(chart)}
-<line class="cursor" x1="0" x2="0" y1="${top}" y2="${bottom}" visibility="hidden"></line>
+<svg viewBox="0 0 ${SIDE} ${SIDE}" preserveAspectRatio="none" role="img" aria-label="${title}">
+${gridLines(chart)}${drawn(chart)}
 </svg>
+${ticks(chart)}
+<div class="cursor" hidden></div>
 <div class="box" hidden></div>
 </div>
-<p class="axes"><span>${axes.y}</span><span>${axes.x}</span></p>
+<p class="axis x">${axes.x}</p>
 <ul class="legend">${series.map(legendEntry)}</ul>
 <script type="application/json">${jsonForPage(data)}</script>
 </figure>
@@ -79,47 +78,43 @@ function tellAt(chart: Chart, value: number | null | undefined): string | null {
   return value === null || value === undefined ? null : chart.tell(value);
 }
 
-function across(share: number): number {
-  return PLOT.left + share * (PLOT.right - PLOT.left);
+function across({ x }: Chart, place: number): number {
+  return round(x.place(place) * SIDE);
 }
 
-function up(share: number): number {
-  return PLOT.bottom - Math.min(Math.max(share, 0), 1) * (PLOT.bottom - PLOT.top);
+function down({ y }: Chart, value: number): number {
+  return round((1 - Math.min(Math.max(y.place(value), 0), 1)) * SIDE);
 }
 
-/** Tenths of a unit are finer than any screen. */
+/** Tenths of a thousandth are finer than any screen. */
 function round(value: number): number {
   return Math.round(value * 10) / 10;
 }
 
-function gridLines({ y }: Chart): Part {
-  return y.ticks.map((tick) => {
-    const at = round(up(y.place(tick)));
-    return markup`<line class="grid" x1="0" x2="${PLOT.right}" y1="${at}" y2="${at}"></line>
-`;
-  });
+function gridLines(chart: Chart): Part {
+  return chart.y.ticks.map((tick) =>
+    markup`<path class="grid" d="M0 ${down(chart, tick)}H${SIDE}"></path>
+`
+  );
 }
 
-/** Above what is drawn: the labels of the vertical axis stand in the plot, so that none is cut off. */
-function ticks({ x, y, xTick, yTick }: Chart): Part {
-  const rows = y.ticks.map((tick) => {
-    const at = round(up(y.place(tick))) - 4;
-    return markup`<text class="tick" x="0" y="${at}">${yTick(tick)}</text>`;
-  });
+/** The labels of both axes, beside the drawing, so that they keep their size. */
+function ticks(chart: Chart): Part {
+  const { x, y, xTick, yTick } = chart;
+  const rows = y.ticks.map((tick) =>
+    markup`<span class="tick y" style="--at:${down(chart, tick) / SIDE}">${yTick(tick)}</span>`
+  );
   const columns = x.ticks.map((tick, index) => {
-    const share = x.place(tick);
-    const anchor = share > 0.96 ? "end" : "middle";
+    const at = across(chart, tick) / SIDE;
+    const edge = at > 0.95 ? " last" : "";
     const second = index % 2 === 1 ? " second" : "";
-    const [at, below] = [round(across(share)), PLOT.bottom + 20];
-    return markup`<text class="tick${second}" x="${at}" y="${below}" text-anchor="${anchor}">${
-      xTick(tick)
-    }</text>
-`;
+    return markup`<span class="tick x${edge}${second}" style="--at:${at}">${xTick(tick)}</span>`;
   });
-  return [rows, columns];
+  return [rows, "\n", columns];
 }
 
-function lines({ series, places, x, y }: Chart): Part {
+function lines(chart: Chart): Part {
+  const { series, places } = chart;
   // The first name is the one that matters most: it is drawn last, over the others.
   return series.toReversed().map(({ colour, values, dashed }) => {
     let path = "";
@@ -127,7 +122,7 @@ function lines({ series, places, x, y }: Chart): Part {
     for (const [index, place] of places.entries()) {
       const value = values[index] ?? null;
       if (value !== null) {
-        const point = `${round(across(x.place(place)))} ${round(up(y.place(value)))}`;
+        const point = `${across(chart, place)} ${down(chart, value)}`;
         // A lone point is seen as a dot: the line's ends are round.
         path += isOpen ? `L${point}` : `M${point}h.1`;
       }
@@ -135,12 +130,13 @@ function lines({ series, places, x, y }: Chart): Part {
     }
     return markup`<path class="line s${colour}${
       dashed === true ? " dashed" : ""
-    }" d="${path}"></path>`;
+    }" d="${path}"></path>
+`;
   });
 }
 
 /** What each series stands on, and where it reaches, by place. */
-function stacked(series: readonly Series[], places: readonly number[]) {
+function stacked({ series, places }: Chart) {
   const height = places.map(() => 0);
   return series.map(({ colour, values }) => {
     const low = height.slice();
@@ -149,27 +145,30 @@ function stacked(series: readonly Series[], places: readonly number[]) {
   });
 }
 
-function areas({ series, places, x, y }: Chart): Part {
-  return stacked(series, places).map(({ colour, low, high }) => {
+function areas(chart: Chart): Part {
+  return stacked(chart).map(({ colour, low, high }) => {
     const point = (values: readonly number[]) => (place: number, index: number) =>
-      `${round(across(x.place(place)))} ${round(up(y.place(values[index] ?? 0)))}`;
-    const there = places.map(point(high));
-    const back = places.map(point(low)).reverse();
-    const path = `M${[...there, ...back].join("L")}Z`;
-    return markup`<path class="area f${colour}" d="${path}"></path>`;
+      `${across(chart, place)} ${down(chart, values[index] ?? 0)}`;
+    const there = chart.places.map(point(high));
+    const back = chart.places.map(point(low)).reverse();
+    return markup`<path class="f${colour}" d="M${[...there, ...back].join("L")}Z"></path>
+`;
   });
 }
 
-function bars({ series, places, x, y }: Chart): Part {
-  const gap = places.length > 1 ? Math.abs((places[1] ?? 0) - (places[0] ?? 0)) : Infinity;
-  const width = Math.min(24, Math.max(1.5, (across(x.place(gap)) - across(0)) * 0.8));
-  return stacked(series, places).map(({ colour, low, high }) => {
+const WIDEST_BAR = 30;
+
+function bars(chart: Chart): Part {
+  const { places } = chart;
+  const [first = 0, second = Infinity] = places;
+  const width = Math.min(WIDEST_BAR, round(chart.x.place(second - first) * SIDE * 0.8));
+  return stacked(chart).map(({ colour, low, high }) => {
     const path = places.map((place, index) => {
-      const [from, to] = [up(y.place(low[index] ?? 0)), up(y.place(high[index] ?? 0))];
-      if (from - to < 0.05) return "";
-      const left = round(across(x.place(place)) - width / 2);
-      return `M${left} ${round(from)}V${round(to)}h${round(width)}V${round(from)}Z`;
+      const [from, to] = [down(chart, low[index] ?? 0), down(chart, high[index] ?? 0)];
+      if (from === to) return "";
+      return `M${round(across(chart, place) - width / 2)} ${from}V${to}h${width}V${from}Z`;
     });
-    return markup`<path class="area f${colour}" d="${path.join("")}"></path>`;
+    return markup`<path class="f${colour}" d="${path.join("")}"></path>
+`;
   });
 }

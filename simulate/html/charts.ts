@@ -130,7 +130,7 @@ function states(timeline: readonly Stretch[], report: Report): Chart | null {
     kind: "area",
     series,
     y: linearScale(most),
-    yTick: (tick) => `${number(tick)} agents`,
+    yTick: number,
     axes: { x: "time since the start", y: "agents" },
     tell: count,
   };

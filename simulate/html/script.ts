@@ -11,18 +11,17 @@ for (const figure of document.querySelectorAll("figure.chart")) {
   const box = figure.querySelector(".box");
   const swatches = figure.querySelectorAll(".legend .swatch");
   const cell = (row, content) => row.appendChild(document.createElement("td")).append(content);
-  const hide = () => { box.hidden = true; cursor.setAttribute("visibility", "hidden"); };
-  plot.addEventListener("pointerleave", hide);
+  const show = (is) => { box.hidden = cursor.hidden = !is; };
+  plot.addEventListener("pointerleave", () => show(false));
   plot.addEventListener("pointermove", (event) => {
     const area = svg.getBoundingClientRect();
-    const x = (event.clientX - area.left) / area.width * svg.viewBox.baseVal.width;
+    const x = (event.clientX - area.left) / area.width;
     let near = 0;
     data.x.forEach((at, index) => {
       if (Math.abs(at - x) < Math.abs(data.x[near] - x)) near = index;
     });
-    cursor.setAttribute("x1", data.x[near]);
-    cursor.setAttribute("x2", data.x[near]);
-    cursor.setAttribute("visibility", "visible");
+    const left = data.x[near] * area.width;
+    cursor.style.left = left + "px";
     const table = document.createElement("table");
     data.told[near].forEach((text, index) => {
       if (text === null) return;
@@ -33,8 +32,7 @@ for (const figure of document.querySelectorAll("figure.chart")) {
       cell(row, text);
     });
     box.replaceChildren(data.at[near], table);
-    box.hidden = false;
-    const left = data.x[near] / svg.viewBox.baseVal.width * area.width;
+    show(true);
     const room = area.width - box.offsetWidth;
     const beside = left + 14 > room ? left - box.offsetWidth - 14 : left + 14;
     box.style.left = Math.max(0, Math.min(beside, room)) + "px";

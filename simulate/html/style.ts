@@ -57,16 +57,20 @@ section > p, figcaption p { color: var(--soft); max-width: 46rem; }
 .tile b { font-size: 1.5rem; line-height: 1.3; color: var(--ink); font-variant-numeric: tabular-nums; }
 .tile.good b { color: var(--good); }
 .chart { margin: 2.5rem 0 0; }
-.plot { position: relative; }
-svg { display: block; width: 100%; height: auto; overflow: visible; }
+.plot { position: relative; height: 15rem; margin: .4rem 0 0 4rem; }
+svg { display: block; width: 100%; height: 100%; overflow: visible; }
+svg path { vector-effect: non-scaling-stroke; }
 .grid { stroke: var(--line); stroke-width: 1; }
-.tick { fill: var(--soft); font-size: 12px; paint-order: stroke; stroke: var(--paper);
-  stroke-width: 3px; stroke-linejoin: round; }
 .line { fill: none; stroke-width: 2; stroke-linecap: round; stroke-linejoin: round; }
 .line.dashed { stroke-dasharray: 2 5; }
-.cursor { stroke: var(--soft); stroke-width: 1; }
-.axes { display: flex; justify-content: space-between; color: var(--soft); font-size: .8rem;
-  margin: .1rem 0 .4rem; }
+.tick { position: absolute; color: var(--soft); font-size: .78rem; line-height: 1; white-space: nowrap; }
+.tick.y { right: calc(100% + .5rem); top: calc(var(--at) * 100%); transform: translateY(-50%); }
+.tick.x { left: calc(var(--at) * 100%); top: calc(100% + .6rem); transform: translateX(-50%); }
+.tick.x.last { transform: translateX(-100%); }
+.cursor { position: absolute; top: 0; bottom: 0; width: 1px; background: var(--soft);
+  pointer-events: none; }
+.axis { color: var(--soft); font-size: .78rem; margin: .5rem 0 0; }
+.axis.x { margin: 1.5rem 0 .4rem; text-align: right; }
 .legend { list-style: none; display: flex; flex-wrap: wrap; gap: .2rem 1.1rem; margin: 0; padding: 0;
   font-size: .9rem; }
 .swatch { display: inline-block; width: .8rem; height: .8rem; border-radius: 3px; margin-right: .4rem;
@@ -93,8 +97,8 @@ pre { font: .85rem/1.45 ui-monospace, "SF Mono", Menlo, Consolas, "DejaVu Sans M
   margin: .5rem 0; white-space: pre-wrap; overflow-wrap: anywhere; }
 summary { cursor: pointer; margin-top: .75rem; }
 footer { margin-top: 3rem; color: var(--soft); font-size: .85rem; }
-@media (max-width: 40rem) { .tick { font-size: 22px; } .tick.second { display: none; }
-  .line { stroke-width: 3; } h1 { font-size: 1.6rem; } main { padding-top: 1.25rem; } }
+@media (max-width: 40rem) { .tick.second { display: none; } h1 { font-size: 1.6rem; }
+  main { padding: 1.25rem 1rem 3rem; } .plot { height: 12rem; margin-left: 3.6rem; } }
 @media print { body { font-size: 11pt; } .chart { break-inside: avoid; } }
 ${
   LIGHT.map((_colour, index) =>
