@@ -59,7 +59,13 @@ export async function runAgent(setup: Setup): Promise<RunEnd> {
   const watched = watchDisk(setup.ports.disk, setup.ports.clock);
   const ports: Ports = { ...setup.ports, disk: watched.disk };
   const startedAt = new Date(ports.clock.now()).toISOString();
-  const beginning = await readBeginning(ports.disk, ports.log, setup.config, startedAt);
+  const beginning = await readBeginning({
+    disk: ports.disk,
+    log: ports.log,
+    config: setup.config,
+    now: startedAt,
+    version: setup.program.version,
+  });
   if (!beginning.ok) return { kind: "unusable", message: beginning.error };
 
   const context = openContext({ ...setup, ports }, beginning.value, watched.trouble);

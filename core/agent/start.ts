@@ -9,6 +9,7 @@ import { type Identity, loadIdentity, saveIdentity } from "../state/identity.ts"
 import { K3S_CONFIG_FILE, STATE_ASIDE_FILE, STATE_DIRECTORY, STATE_FILE } from "../state/paths.ts";
 import { EMPTY_STATE, type Stage, type State } from "../state/state.ts";
 import { loadState } from "../state/store.ts";
+import { readStanding } from "../update/standing.ts";
 import { evidenceOf, stageAtStart } from "./life.ts";
 
 /** What an agent starts from. */
@@ -20,15 +21,23 @@ export interface Beginning {
   readonly saved: State | null;
 }
 
+/** What a start reads with. */
+export interface Reading {
+  readonly disk: Disk;
+  readonly log: Log;
+  readonly config: Config;
+  /** RFC 3339. */
+  readonly now: string;
+  /** Of this program. */
+  readonly version: string;
+}
+
 /**
  * Reads the state directory and recovers what can be recovered (operations.md, Files). The error is for
  * people: the agent must not start on files that it cannot read or that a newer program wrote.
  */
 export async function readBeginning(
-  disk: Disk,
-  log: Log,
-  config: Config,
-  now: string,
+  { disk, log, config, now, version }: Reading,
 ): Promise<Result<Beginning, string>> {
   const identityFile = await loadIdentity(disk);
   if (!identityFile.ok) return fail(identityFile.error.message);
@@ -47,6 +56,17 @@ export async function readBeginning(
       return fail(
         `${STATE_DIRECTORY}/${name} has format ${found.format}, written by a newer pbx-agent; ` +
           "this version leaves it alone: start the newer program",
+      );
+    }
+  }
+
+  if (stateFile.value.kind === "unreadable") {
+    // The version before it may be able to read what this one cannot, and get it back as it was.
+    const standing = await readStanding({ disk }, version);
+    if (standing.kind === "on_trial") {
+      return fail(
+        `${STATE_FILE} ${stateFile.value.reason}, and ${version} is on trial: it leaves the file ` +
+          `to ${standing.trial.from}, which its timer puts back`,
       );
     }
   }

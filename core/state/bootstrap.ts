@@ -11,7 +11,8 @@ import { FORMAT, jsonBytes, jsonParser } from "./json_document.ts";
 import { BOOTSTRAP_FILE } from "./paths.ts";
 import { PortalBase } from "./portal_url.ts";
 
-const BootstrapDocument = z.object({
+/** The form of bootstrap.json. */
+export const BootstrapDocument = z.object({
   format: z.literal(FORMAT),
   server_id: ServerId,
   portal: PortalBase,

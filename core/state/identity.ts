@@ -39,7 +39,8 @@ const Binding = z.object({
 /** What the agent became at its enrollment. It never changes afterwards. */
 export type Binding = z.infer<typeof Binding>;
 
-const IdentityDocument = z.object({
+/** The form of identity.json. */
+export const IdentityDocument = z.object({
   format: z.literal(FORMAT),
   binding: Binding.nullable(),
   keys: KeyPairs,

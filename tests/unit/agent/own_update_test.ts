@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import * as z from "zod";
 import { createFakePrograms } from "../../../adapters/fake/programs.ts";
 import { NEW_PROGRAM_FILE, PROGRAM_FILE, UPDATE_FILE } from "../../../core/state/paths.ts";
 import { rollBack } from "../../../core/update/rollback.ts";
@@ -8,6 +9,8 @@ import { createSettledWorld, type World } from "./world.ts";
 const TIMER = "pbx-agent-rollback.timer";
 const AGENT = "pbx-agent.service";
 const HOUR = 3_600_000;
+/** What released versions can read of the agent's files. */
+const FROZEN = new URL("../../../fixtures/state/", import.meta.url);
 
 function says(version: string): string {
   return `pbx-agent ${version}\nrelease keys: none\n`;
@@ -312,3 +315,44 @@ for (const days of [1, -1]) {
     await world.stop();
   });
 }
+
+Deno.test("own update: a version that cannot read the state leaves it as it is to the one before", async () => {
+  const world = await updating();
+  for (let i = 0; i < 40 && world.ended() === null; i++) await world.pass(5_000);
+  // As if the new version expected another form.
+  const whole = world.disk.text("/var/lib/pbx-agent/state.json") ?? "";
+  const other = whole.replace('"finished": {', '"finished_elsewhere": {');
+  world.disk.put("/var/lib/pbx-agent/state.json", other);
+  world.start();
+  await world.pass(1_000);
+  assert.equal(world.ended()?.kind, "unusable");
+  assert.equal(world.disk.text("/var/lib/pbx-agent/state.json"), other);
+  world.disk.put("/var/lib/pbx-agent/state.json", whole);
+  assert.deepEqual(await fire(world), { ok: true, value: "rolled_back" });
+  world.start();
+  await world.pass(60_000);
+  assert.equal(world.lastReport().agent.rolled_back?.from, "0.2.0");
+  assert.deepEqual(world.conditions(), ["rolled_back"]);
+  assert.equal(world.lastReport().desired.revision, 2);
+  await world.stop();
+});
+
+Deno.test("own update: what a version on trial writes is read by the frozen ones", async () => {
+  const world = await updating();
+  for (let i = 0; i < 40 && world.ended() === null; i++) await world.pass(5_000);
+  world.portal.fault({ match: { path: "/sync" }, count: null, action: { status: 503 } });
+  world.start();
+  await world.pass(300_000);
+  for await (const { name: version } of Deno.readDir(FROZEN)) {
+    const readable = JSON.parse(
+      await Deno.readTextFile(new URL(`${version}/readable.json`, FROZEN)),
+    );
+    for (const [name, schema] of Object.entries<z.core.JSONSchema.JSONSchema>(readable)) {
+      const document = world.stored(`/var/lib/pbx-agent/${name}`);
+      assert.notEqual(document, null, name);
+      const read = z.fromJSONSchema(schema).safeParse(document);
+      assert.ok(read.success, `${version} cannot read ${name}: ${read.error?.message}`);
+    }
+  }
+  await world.stop();
+});
