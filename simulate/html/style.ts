@@ -67,7 +67,7 @@ svg path { vector-effect: non-scaling-stroke; }
 .tick.y { right: calc(100% + .5rem); top: calc(var(--at) * 100%); transform: translateY(-50%); }
 .tick.x { left: calc(var(--at) * 100%); top: calc(100% + .6rem); transform: translateX(-50%); }
 .tick.x.last { transform: translateX(-100%); }
-.cursor { position: absolute; top: 0; bottom: 0; width: 1px; background: var(--soft);
+.cursor { position: absolute; top: 0; bottom: 0; width: 1px; background: var(--ink); opacity: .6;
   pointer-events: none; }
 .axis { color: var(--soft); font-size: .78rem; margin: .5rem 0 0; }
 .axis.x { margin: 1.5rem 0 .4rem; text-align: right; }
