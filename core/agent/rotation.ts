@@ -6,7 +6,7 @@ import type { PublicKeys } from "../protocol/enroll.ts";
 import { reseal } from "../protocol/reseal.ts";
 import { rotationProof } from "../protocol/rotate_key.ts";
 import { sealingPublicKey } from "../protocol/sealing.ts";
-import { sign, signingPublicKey } from "../protocol/signing.ts";
+import { signingPublicKey } from "../protocol/signing.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { loadBootstrap, saveBootstrap } from "../state/bootstrap.ts";
 import { type KeyPairs, newKeys } from "../state/identity.ts";
@@ -45,7 +45,9 @@ async function register(context: BoundContext, failures: number): Promise<Regist
     signing: encodeBase64(signingPublicKey(pair.signing)),
     sealing: encodeBase64(sealingPublicKey(pair.sealing)),
   };
-  const proof = encodeBase64(sign(pair.signing, rotationProof(context.binding.agent_id, keys)));
+  const proof = encodeBase64(
+    await context.sign(pair.signing, rotationProof(context.binding.agent_id, keys)),
+  );
   const outcome = await exchange(context, {
     channel: null,
     method: "POST",
