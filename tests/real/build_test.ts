@@ -10,12 +10,12 @@ import { findCompiler, hostArchitecture } from "../../cli/build/runtime.ts";
 import { VERSION } from "../../cli/version.ts";
 import { bundleProgram } from "../lab/agent_program.ts";
 import { mustRun, runCommand } from "../lab/command.ts";
+import { buildDist, labRuntime } from "../lab/dist.ts";
 import { assertRefused } from "../lab/refused.ts";
 import { REPOSITORY } from "../architecture/source_files.ts";
 
 const KEYS = ["a", "b"].map((letter) => new TextEncoder().encode(letter.repeat(32)));
 const PROGRAM = programName(VERSION, hostArchitecture());
-const BUILD_MS = 5 * 60_000;
 const lab: { folder?: string } = {};
 
 function folder(): string {
@@ -38,26 +38,8 @@ Deno.test.afterAll(async () => {
 });
 
 async function build(out: string, ...more: string[]) {
-  const keys = KEYS.flatMap((key) => ["--release-key", btoa(String.fromCharCode(...key))]);
-  const args = ["--out", join(folder(), out), ...keys, ...more];
-  return await runCommand(Deno.execPath(), ["run", "-A", "--frozen", "cli/build.ts", ...args], {
-    cwd: join(folder(), "sources"),
-    env: await labRuntime(),
-    timeoutMs: BUILD_MS,
-  });
-}
-
-/** The runtime of the lab, where the machine has one and names no other. */
-async function labRuntime(): Promise<Record<string, string>> {
-  const parts = Deno.env.get("PBX_LAB");
-  if (Deno.env.has("DENORT_BIN") || parts === undefined) return {};
-  const machine = hostArchitecture() === "arm64" ? "arm64" : "x64";
-  for await (const { name } of Deno.readDir(parts)) {
-    if (name.startsWith("denort-") && name.endsWith(`-${machine}`)) {
-      return { DENORT_BIN: join(parts, name) };
-    }
-  }
-  return {};
+  const sources = join(folder(), "sources");
+  return await buildDist({ sources, out: join(folder(), out), releaseKeys: KEYS, more });
 }
 
 Deno.test("build: twice gives the same bytes", async () => {

@@ -1,19 +1,16 @@
 // needs: root systemd-nspawn mmdebstrap ip
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
-import { gzipSync } from "node:zlib";
 import { createNodeClock } from "../../adapters/node/clock.ts";
 import { createNodeRandom } from "../../adapters/node/random.ts";
 import { parseReleaseKeys } from "../../adapters/portal/release_keys.ts";
 import { type RunningPortal, startPortal } from "../../adapters/portal/server.ts";
 import { welcome } from "../../adapters/portal/welcome.ts";
 import { hostArchitecture } from "../../cli/build/runtime.ts";
-import { installScript } from "../../cli/build/templates/install_script.ts";
-import { userData } from "../../cli/build/templates/user_data.ts";
-import { VERSION } from "../../cli/version.ts";
-import { buildAgentProgram } from "../lab/agent_program.ts";
+import { REPOSITORY } from "../../cli/build/repository.ts";
+import { signingPublicKey } from "../../core/protocol/signing.ts";
 import { makeBaseRoot } from "../lab/base_root.ts";
 import { type Container, startContainer } from "../lab/container.ts";
+import { buildDist } from "../lab/dist.ts";
 import { waitUntil } from "../lab/wait_until.ts";
 
 const CONFIG = "/etc/pbx-agent/config.yaml";
@@ -39,6 +36,8 @@ const story: {
   script?: string;
   fetched: number;
   folder?: string;
+  /** What the build made, and the script in it. */
+  dist?: string;
 } = { fetched: 0 };
 
 function machine(): Container {
@@ -51,38 +50,50 @@ function url(): string {
   return `http://127.0.0.1:${story.server.addr.port}`;
 }
 
+function baseRoot(): Promise<string> {
+  return makeBaseRoot(undefined, ["cloud-init", "curl", "ca-certificates"]);
+}
+
 async function agents(): Promise<readonly string[]> {
   const state = await fetch(`${story.portal?.adminUrl}/admin/state`);
   return Object.keys((await state.json()).agents);
 }
 
 Deno.test.beforeAll(async () => {
-  const program = await Deno.readFile(await buildAgentProgram());
-  const packed = new Uint8Array(gzipSync(program, { level: 1 }));
-  story.server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, () => {
-    story.fetched++;
-    return new Response(packed);
-  });
   story.folder = await Deno.makeTempDir({ prefix: "pbx-install-" });
-  const keys = new URL("../../fixtures/lab-release-keys.json", import.meta.url);
+  const dist = story.dist = `${story.folder}/dist`;
+  const keys = parseReleaseKeys(
+    await Deno.readTextFile(new URL("../../fixtures/lab-release-keys.json", import.meta.url)),
+  );
+  const built = await buildDist({
+    sources: REPOSITORY,
+    out: dist,
+    releaseKeys: keys.map(signingPublicKey),
+    more: ["--arch", hostArchitecture()],
+  });
+  assert.equal(built.code, 0, built.stderr);
+  story.server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
+    story.fetched++;
+    const name = new URL(request.url).pathname.slice(1);
+    const file = await Deno.open(`${dist}/${name}`).catch(() => null);
+    return file === null ? new Response(null, { status: 404 }) : new Response(file.readable);
+  });
   story.portal = await startPortal({
     port: 0,
-    stateDir: story.folder,
+    stateDir: `${story.folder}/portal`,
     clock: createNodeClock(),
     random: createNodeRandom(),
     log: { write: () => {} },
-    releaseKeys: parseReleaseKeys(await Deno.readTextFile(keys)),
+    releaseKeys: keys,
   });
-  const sha256 = createHash("sha256").update(program).digest("hex");
-  story.script = installScript(VERSION, [
-    { architecture: hostArchitecture(), file: "pbx-agent.gz", sha256 },
-  ]);
+  story.script = await Deno.readTextFile(`${dist}/install.sh`);
   const given = String(welcome(story.portal)["config_yaml"]).trimEnd().replaceAll(/^/gm, "      ");
   // The lab's configuration has a line more than a server's: the place of the metadata service.
-  const seed = userData(story.script, url()).replace(/^ {6}portal:(.*\n){4}/m, `${given}\n`);
-  const baseRoot = await makeBaseRoot(undefined, ["cloud-init", "curl", "ca-certificates"]);
+  const seed = (await Deno.readTextFile(`${dist}/user-data.yaml`))
+    .replaceAll("@DOWNLOAD_URL@", url())
+    .replace(/^ {6}portal:(.*\n){4}/m, `${given}\n`);
   story.machine = await startContainer({
-    baseRoot,
+    baseRoot: await baseRoot(),
     network: "host",
     prepare: async (root) => {
       await Deno.mkdir(`${root}/${SEED}`, { recursive: true });
@@ -180,3 +191,86 @@ Deno.test("install: uninstall takes away all that was installed", shared, async 
   }
   assert.notEqual((await machine().exec(["systemctl", "is-active", UNIT])).code, 0);
 });
+
+/** k3s as far as the first start sees of it. */
+const K3S_UNIT = `[Service]
+ExecStart=/usr/bin/sleep infinity
+
+[Install]
+WantedBy=multi-user.target
+`;
+
+/** What stays on the node: k3s's own files, and that it is started. */
+const STAYS =
+  /^(\/etc\/rancher(\/.*)?|\/var\/lib\/rancher(\/.*)?|\/etc\/systemd\/system\/multi-user\.target\.wants\/k3s\.service)$/;
+
+Deno.test(
+  "install: by hand on a machine that runs, and uninstalled: k3s's files stay, and nothing else",
+  shared,
+  async () => {
+    const admin = `${story.portal?.adminUrl}`;
+    const issued = await fetch(`${admin}/admin/tokens`, {
+      method: "POST",
+      body: JSON.stringify({ cluster_id: "second", node_name: "second-1", server_id: "4711002" }),
+    });
+    const { token } = await issued.json();
+    const config = `portal: ${story.portal?.url}
+cluster_id: second
+node_name: second-1
+enrollment_token: ${token}
+metadata_url: ${admin}/metadata/server/4711002
+`;
+    await using second = await startContainer({
+      baseRoot: await baseRoot(),
+      network: "host",
+      prepare: async (root) => {
+        await Deno.writeTextFile(`${root}/etc/cloud/cloud-init.disabled`, "");
+        await Deno.writeTextFile(`${root}/etc/systemd/system/k3s.service`, K3S_UNIT);
+        await Deno.mkdir(`${root}/usr/local/bin`, { recursive: true });
+        await Deno.writeTextFile(`${root}/usr/local/bin/k3s`, "", { mode: 0o755 });
+      },
+    });
+    const before = await filesOf(second);
+    await second.writeFile("/run/config.yaml", config, 0o600);
+    const run = ["sh", "-s", "--", "--url", url(), "--config", "/run/config.yaml"];
+    await second.run(run, { stdin: story.script ?? "" });
+    await waitUntil("k3s to be started", async () => {
+      return (await second.exec(["systemctl", "is-active", "k3s.service"])).code === 0 || undefined;
+    }, { timeoutMs: 60_000 });
+    assert.equal((await agents()).length, 2);
+    const during = differing(before, await filesOf(second));
+    assert.ok(during.includes("/etc/pbx-agent/config.yaml"), during.join("\n"));
+
+    await second.run(["/var/lib/pbx-agent/bin/pbx-agent", "uninstall", "--yes"]);
+    const left = differing(before, await filesOf(second));
+    assert.deepEqual(left.filter((path) => !STAYS.test(path)), []);
+    assert.ok(left.includes("/etc/rancher/k3s/config.yaml"));
+    const units = await second.run(["systemctl", "list-units", "--all", "--plain", "--no-legend"]);
+    assert.doesNotMatch(units, /pbx/);
+    assert.equal((await second.run(["systemctl", "is-active", "k3s.service"])).trim(), "active");
+  },
+);
+
+/** Every file outside of logs and memory by its path: kind, mode, owner, size, time. */
+async function filesOf(container: Container): Promise<ReadonlyMap<string, string>> {
+  const outside = ["/proc", "/sys", "/dev", "/run", "/tmp", "/var/tmp", "/var/log"];
+  const prune = outside.flatMap((path) => ["-path", path, "-o"]).slice(0, -1);
+  // A folder's time says only that something in it came or went, which its content says better.
+  const print = ["-type", "d", "-printf", "d %m %u %g\t%p\\n", "-o"];
+  const rest = ["-printf", "%y %m %u %g %s %T@ %l\t%p\\n"];
+  const command = ["find", "/", "-xdev", "(", ...prune, ")", "-prune", "-o", ...print, ...rest];
+  const lines = (await container.run(command)).trimEnd().split("\n");
+  return new Map(lines.map((line) => {
+    const [what = "", path = ""] = line.split("\t");
+    return [path, what] as const;
+  }));
+}
+
+/** Paths that came, went or changed. */
+function differing(
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): readonly string[] {
+  const paths = new Set([...before.keys(), ...after.keys()]);
+  return [...paths].filter((path) => before.get(path) !== after.get(path)).sort();
+}
