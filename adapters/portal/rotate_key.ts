@@ -21,7 +21,7 @@ export function rotateKey(portal: Portal, signer: Signer, body: Uint8Array): Ans
   if (fault !== null) return refuse(400, "invalid_request", fault);
   const key = decodeBase64(keys.signing) ?? new Uint8Array(0);
   const signature = decodeBase64(proof) ?? new Uint8Array(0);
-  if (!verify(key, signature, rotationProof(agent.id, keys))) {
+  if (!(portal.verify ?? verify)(key, signature, rotationProof(agent.id, keys))) {
     return refuse(400, "invalid_proof", "proof is not by the new signing key over these keys");
   }
   if (keys.signing === agent.keys.signing && keys.sealing === agent.keys.sealing) {
