@@ -48,6 +48,8 @@ export interface ClusterPortalOptions {
   readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
   /** How signatures are verified. */
   readonly verify: NonNullable<Portal["verify"]>;
+  /** How secrets are sealed. */
+  readonly seal: NonNullable<Portal["seal"]>;
   /** Beside the first one, by version; shared by all. */
   readonly releases: ReadonlyMap<string, StoredRelease>;
 }
@@ -70,6 +72,7 @@ export function createClusterPortal(options: ClusterPortalOptions): ClusterPorta
     origin: () => "https://agents.example.com",
     base: "/agent/v1",
     verify: options.verify,
+    seal: options.seal,
     releaseKeys,
   };
   const token = issueToken(portal, { clusterId, nodeName, serverId, expiresAt: null }).reveal();

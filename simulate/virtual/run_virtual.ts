@@ -1,3 +1,4 @@
+import { createNativeSealing } from "../../adapters/native_sealing.ts";
 import { createFakeRandom } from "../../adapters/fake/random.ts";
 import { signingPublicKey } from "../../core/protocol/signing.ts";
 import { Secret } from "../../core/secret.ts";
@@ -68,6 +69,7 @@ export async function runVirtual(options: VirtualOptions): Promise<VirtualEnd> {
   const releaseKeys = [new Secret(random.bytes(32)), new Secret(random.bytes(32))] as const;
   const publicKeys = releaseKeys.map(signingPublicKey);
   const signing = createCheapSigning();
+  const sealing = createNativeSealing();
   const front = createFront(profile, timeline, durationMs);
   const hash = createTraceHash();
   const violations: Violation[] = [];
@@ -104,6 +106,7 @@ export async function runVirtual(options: VirtualOptions): Promise<VirtualEnd> {
       releaseKeys,
       publicKeys,
       signing,
+      sealing,
       faultsEnd,
       tell: (what) => tell(index, what),
       broken: (rule, how) => broken(index, rule, how),

@@ -1,3 +1,4 @@
+import type { NativeSealing } from "../../adapters/native_sealing.ts";
 import { createFakeRandom } from "../../adapters/fake/random.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import type { Random } from "../../core/ports/random.ts";
@@ -42,6 +43,7 @@ export interface VirtualNodeOptions {
   readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
   readonly publicKeys: readonly Uint8Array[];
   readonly signing: CheapSigning;
+  readonly sealing: NativeSealing;
   /** Milliseconds since the beginning. */
   readonly faultsEnd: number;
   readonly tell: (what: string) => void;
@@ -67,6 +69,7 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     clock: timeline.clock,
     random: randomOf(2),
     verify: options.signing.verify,
+    seal: options.sealing.seal,
     releaseKeys: options.releaseKeys,
     releases: catalogue.releases,
   });
@@ -116,6 +119,7 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     releaseKeys: options.publicKeys,
     version: "0.1.0",
     sign: options.signing.sign,
+    openBox: options.sealing.openBox,
     programs: catalogue.programs,
     observe,
   });

@@ -46,8 +46,10 @@ export function watchAnswers({ portal, owner, node, broken }: Watched) {
 
   return {
     /** The agent got an answer. */
-    onReceive({ status }: Answer): void {
-      if (status === 401 && ++refused > MOST_REVOKED) {
+    onReceive(answer: Answer): void {
+      // A bad signature is refused too, while a rotation of keys is under way.
+      if (answer.status !== 401 || errorOf(answer).code !== "revoked") return;
+      if (++refused > MOST_REVOKED) {
         broken("revoked_is_silent", `one process was told ${refused} times that it is revoked`);
       }
     },

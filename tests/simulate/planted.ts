@@ -1,0 +1,105 @@
+import process from "node:process";
+import { applyChange, parsePatch } from "./apply_patch.ts";
+
+/** What the search for a planted fault came to. */
+export interface Found {
+  /** The first seed that broke a rule; null where none of those tried did. */
+  readonly seed: number | null;
+  readonly rule?: string;
+  readonly how?: string;
+}
+
+/** How to search for it: the arguments of `seeds.ts`. */
+export interface Search {
+  readonly profile: string;
+  readonly agents: number;
+  readonly hours: number;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Within this, every planted fault is found. */
+export const SEARCH: Search = { profile: "rough", agents: 2, hours: 6, from: 1, to: 20 };
+
+const ROOT = new URL("../../", import.meta.url).pathname;
+const FAULTS = new URL("./faults/", import.meta.url).pathname;
+/** What a simulation is made of. */
+const SOURCES = [
+  "core",
+  "adapters",
+  "simulate",
+  "tests/simulate/seeds.ts",
+  "deno.json",
+  "deno.lock",
+];
+
+/** The names of all planted faults, sorted. */
+export function plantedFaults(): readonly string[] {
+  return [...Deno.readDirSync(FAULTS)].map(({ name }) => name)
+    .filter((name) => name.endsWith(".patch")).map((name) => name.slice(0, -".patch".length))
+    .sort();
+}
+
+/**
+ * Plants a fault in a copy of the sources and simulates until a rule breaks. Throws where the patch does
+ * not apply any more, or the copy does not run.
+ */
+export async function searchFault(fault: string, search = SEARCH): Promise<Found> {
+  const folder = plant(fault);
+  try {
+    const { profile, agents, hours, from, to } = search;
+    const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        ...["run", "--no-check", "--frozen", "--no-prompt", "--allow-read", "--allow-env"],
+        ...["tests/simulate/seeds.ts", profile, ...[agents, hours, from, to].map(String)],
+      ],
+      cwd: folder,
+      stdin: "null",
+    }).output();
+    const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
+    if (!success) throw new Error(`${fault}: the simulation ended badly:\n${text(stderr)}`);
+    return JSON.parse(text(stdout));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+}
+
+/** A copy of the sources with the fault in it. */
+function plant(fault: string): string {
+  const folder = Deno.makeTempDirSync({ prefix: "planted-" });
+  for (const path of SOURCES) copy(ROOT + path, `${folder}/${path}`);
+  for (const change of parsePatch(Deno.readTextFileSync(`${FAULTS}${fault}.patch`))) {
+    const path = `${folder}/${change.path}`;
+    Deno.writeTextFileSync(path, applyChange(Deno.readTextFileSync(path), change));
+  }
+  return folder;
+}
+
+function copy(from: string, to: string): void {
+  if (Deno.statSync(from).isFile) {
+    Deno.mkdirSync(to.slice(0, to.lastIndexOf("/")), { recursive: true });
+    return Deno.copyFileSync(from, to);
+  }
+  for (const { name } of Deno.readDirSync(from)) copy(`${from}/${name}`, `${to}/${name}`);
+}
+
+/** `planted.ts [FAULT...]`: which seed finds each fault; ends with 1 where one is not found. */
+async function main(names: readonly string[]): Promise<void> {
+  let missed = 0;
+  for (const fault of names.length > 0 ? names : plantedFaults()) {
+    const { seed, rule, how } = await searchFault(fault);
+    if (seed === null) missed += 1;
+    print(
+      seed === null
+        ? `${fault}: NOT FOUND by seeds ${SEARCH.from} to ${SEARCH.to}`
+        : `${fault}: seed ${seed}, ${rule}: ${how}`,
+    );
+  }
+  if (missed > 0) process.exitCode = 1;
+}
+
+function print(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+if (import.meta.main) await main(Deno.args);
