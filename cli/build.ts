@@ -5,16 +5,16 @@
 import { join } from "node:path";
 import { keyId } from "../core/protocol/dsse.ts";
 import { assemble } from "./build/assemble.ts";
-import { bundleProgram } from "./build/bundle.ts";
+import { bundleProgram, SIMULATOR_ENTRY } from "./build/bundle.ts";
 import { runCommand } from "./build/command.ts";
-import { compileProgram } from "./build/compile.ts";
+import { compileProgram, compileSimulator } from "./build/compile.ts";
 import {
   type Architecture,
   BUILD_USAGE,
   type BuildOptions,
   parseBuildOptions,
 } from "./build/options.ts";
-import { programName } from "./build/program_name.ts";
+import { programName, simulatorName } from "./build/program_name.ts";
 import { findCompiler, hostArchitecture } from "./build/runtime.ts";
 import { print } from "./print.ts";
 import { VERSION } from "./version.ts";
@@ -57,6 +57,8 @@ async function build(options: BuildOptions, work: string): Promise<boolean> {
 
   const bundle = join(work, "pbx-agent.js");
   await bundleProgram(bundle, releaseKeys, work);
+  const simulatorBundle = join(work, "pbx-simulate.js");
+  await bundleProgram(simulatorBundle, [], work, SIMULATOR_ENTRY);
   const built: Architecture[] = [];
   for (const architecture of options.architectures) {
     const program = join(work, "out", programName(VERSION, architecture));
@@ -64,6 +66,8 @@ async function build(options: BuildOptions, work: string): Promise<boolean> {
       const compiler = await findCompiler(architecture);
       say(`${architecture}: ${compiler.description}`);
       await compileProgram(compiler, architecture, bundle, program);
+      const simulator = join(work, "out", simulatorName(VERSION, architecture));
+      await compileSimulator(compiler, architecture, simulatorBundle, simulator);
       if (architecture === hostArchitecture()) await checkProgram(program, keys);
       else say(`${architecture}: compiled, not started: this machine cannot run it`);
       built.push(architecture);

@@ -9,6 +9,7 @@ import { programName } from "./program_name.ts";
 import { REPOSITORY } from "./repository.ts";
 import { createSbom } from "./sbom.ts";
 import { type Download, installScript } from "./templates/install_script.ts";
+import { simulateJob } from "./templates/simulate_job.ts";
 import { UNIT } from "./templates/unit.ts";
 import { PLACEHOLDERS, userData } from "./templates/user_data.ts";
 
@@ -34,6 +35,7 @@ export async function assemble(
     "pbx-agent.service": UNIT,
     "install.sh": script,
     "user-data.yaml": userData(script, downloadUrl ?? PLACEHOLDERS.downloadUrl),
+    "simulate-job.yaml": simulateJob(VERSION),
     "sbom.cdx.json": `${JSON.stringify(await sbom(), null, 2)}\n`,
   };
   for (const [name, text] of Object.entries(texts)) {

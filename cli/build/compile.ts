@@ -1,10 +1,13 @@
 import { runCommand } from "./command.ts";
 import type { Architecture } from "./options.ts";
 import { permissionFlags } from "./permissions.ts";
+import { SIMULATOR_PERMISSION_FLAGS } from "./simulator_permissions.ts";
 import { type Compiler, inspectRuntime, TARGETS } from "./runtime.ts";
 
 /** V8's own settings; ARCHITECTURE.md (Measured) has what each is worth. */
 const V8_FLAGS = "--v8-flags=--max-semi-space-size=1,--no-opt,--no-maglev";
+/** A fleet is worth compiling code for, and tens of thousands of agents have a large heap, MiB. */
+const SIMULATOR_V8_FLAGS = "--v8-flags=--max-old-space-size=32768";
 
 /**
  * Without `--no-code-cache` the program keeps compiled code in a file of a predictable name in the
@@ -12,7 +15,6 @@ const V8_FLAGS = "--v8-flags=--max-semi-space-size=1,--no-opt,--no-maglev";
  */
 const FLAGS: readonly string[] = [
   ...["--quiet", "--no-check", "--no-config", "--no-lock", "--no-npm", "--no-code-cache"],
-  V8_FLAGS,
 ];
 
 /** Stands in the program as the time of its one file, which would otherwise make every build differ. */
@@ -29,9 +31,30 @@ export async function compileProgram(
   output: string,
   root?: string,
 ): Promise<void> {
-  const { command, runtime } = compiler;
+  const flags = [V8_FLAGS, ...permissionFlags(root)];
+  await compile(compiler, architecture, bundle, output, flags);
+}
+
+/** The same for the program that simulates, with its own permissions. */
+export async function compileSimulator(
+  compiler: Compiler,
+  architecture: Architecture,
+  bundle: string,
+  output: string,
+): Promise<void> {
+  const flags = [SIMULATOR_V8_FLAGS, ...SIMULATOR_PERMISSION_FLAGS];
+  await compile(compiler, architecture, bundle, output, flags);
+}
+
+async function compile(
+  { command, runtime }: Compiler,
+  architecture: Architecture,
+  bundle: string,
+  output: string,
+  more: readonly string[],
+): Promise<void> {
   await Deno.utime(bundle, FILE_TIME, FILE_TIME);
-  const flags = [...FLAGS, ...permissionFlags(root), "--target", TARGETS[architecture]];
+  const flags = [...FLAGS, ...more, "--target", TARGETS[architecture]];
   // Inherited, DENORT_BIN would be taken for every target.
   await runCommand([...command, "compile", ...flags, "--output", output, bundle], {
     env: { DENORT_BIN: runtime },

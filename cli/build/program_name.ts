@@ -4,3 +4,8 @@ import type { Architecture } from "./options.ts";
 export function programName(version: string, architecture: Architecture): string {
   return `pbx-agent-${version}-linux-${architecture}`;
 }
+
+/** The name of the file of the program that simulates. */
+export function simulatorName(version: string, architecture: Architecture): string {
+  return `pbx-simulate-${version}-linux-${architecture}`;
+}

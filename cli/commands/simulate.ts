@@ -14,7 +14,7 @@ export async function simulate(
   if (args[0] === "merge") return await merge(args.slice(1), entry.lab);
   if (args[0] === "html") return await html(args.slice(1));
   if (args[0] === "conformance") return await conformance(args.slice(1), entry);
-  const options = parseSimulateOptions(args, entry, (name) => Deno.env.get(name));
+  const options = parseSimulateOptions(args, entry, environment);
   if (!options.ok) {
     print("stderr", `simulate: ${options.error}\n\n${simulateUsage(entry)}`);
     return EXIT.USAGE;
@@ -24,4 +24,13 @@ export async function simulate(
     return EXIT.OK;
   }
   return await runSimulation(options.value, entry);
+}
+
+/** Undefined also where the program may not know. */
+function environment(name: string): string | undefined {
+  try {
+    return Deno.env.get(name);
+  } catch {
+    return undefined;
+  }
 }

@@ -78,12 +78,18 @@ function readOptions(args: readonly string[], writesFiles: boolean): Result<Merg
 
 async function readReport(file: string): Promise<Result<Report, string>> {
   try {
-    const report = Report.safeParse(JSON.parse(await Deno.readTextFile(file)));
+    const report = Report.safeParse(JSON.parse(lastReport(await Deno.readTextFile(file))));
     return report.success ? ok(report.data) : fail(`is no report: ${describeIssue(report.error)}`);
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return fail("is not there");
     return fail(error instanceof SyntaxError ? "is no JSON" : String(error));
   }
+}
+
+/** A report alone, or the log of a run that wrote its report to standard output: its last line then. */
+function lastReport(text: string): string {
+  const lines = text.split("\n").filter((line) => line.startsWith('{"kind":"pbx-simulate-report"'));
+  return lines.at(-1) ?? text;
 }
 
 function refuse(message: string, code: ExitCode): ExitCode {

@@ -64,12 +64,13 @@ Nothing on this machine is touched.
   --portal URL      its domain or base URL${
     own ? "; without one a fake portal is started" : " (required)"
   }
-  --tokens FILE     enrollment tokens, a line of JSON each: token, cluster_id, node_name, server_id
+  --tokens FILE     enrollment tokens, a line of JSON each: token, cluster_id, node_name, server_id;
+                    - for standard input${lab ? "" : ", where this program may not read the file"}
   --admin URL       the admin API of a fake portal, which gives the tokens and orders the work
   --agents N        how many agents (100)
   --duration D      how long, such as 90s, 10m or 2h (2m)
   --ramp D          over how long they begin (a third of the run, 30s to 5m)
-  --profile NAME    ${PROFILE_NAMES.join(", ")}, or a file (calm)
+  --profile NAME    ${PROFILE_NAMES.join(", ")}, or a file, - for standard input (calm)
   --seed N          the same seed draws the same fleet (1)
   --report ${lab ? "DIR   folder for the report" : "-     the report"}, JSON${
     lab ? "; - writes it to standard output" : ", to standard output"

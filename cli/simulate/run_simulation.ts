@@ -101,6 +101,7 @@ async function tokensOf(file: string, agents: number): Promise<Result<Tokens, st
 
 async function readText(flag: string, file: string): Promise<Result<string, string>> {
   try {
+    if (file === "-") return ok(await new Response(Deno.stdin.readable).text());
     return ok(await Deno.readTextFile(file));
   } catch (error) {
     const why = error instanceof Deno.errors.NotFound

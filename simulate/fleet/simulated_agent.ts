@@ -1,4 +1,5 @@
 import { createFakeRandom } from "../../adapters/fake/random.ts";
+import { createNodeRandom } from "../../adapters/node/random.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Http } from "../../core/ports/http.ts";
 import type { Random } from "../../core/ports/random.ts";
@@ -61,9 +62,11 @@ export interface SimulatedAgent {
 export function createSimulatedAgent(shared: Shared, index: number): SimulatedAgent {
   const { recorder, profile } = shared;
   // Far apart, so that neighbours have nothing in common.
-  const random = createFakeRandom(
+  const { fraction } = createFakeRandom(
     Math.imul(shared.seed + 1, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b),
   );
+  // Keys are real ones: nobody may guess them, and no run repeats those of another.
+  const random: Random = { fraction, bytes: createNodeRandom().bytes };
   const drawn = drawNode(profile, random);
   const watch = watchAgent({
     name: `agent ${index}`,
