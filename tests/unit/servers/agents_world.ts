@@ -1,6 +1,7 @@
 import { createFakeClock, type FakeClock } from "../../../adapters/fake/clock.ts";
 import { createFakeHttp } from "../../../adapters/fake/http.ts";
 import { serve } from "../../../core/agent/serve.ts";
+import type { JsonObject } from "../../../core/json.ts";
 import type { Ports } from "../../../core/ports/mod.ts";
 import {
   BOOTSTRAP_FILE,
@@ -11,7 +12,7 @@ import {
   STATE_FILE,
 } from "../../../core/state/paths.ts";
 import { createMachine, type Machine, NODE, openAgent, START } from "../operations/machine.ts";
-import { desiredWith } from "../operations/servers.ts";
+import { desiredWith, putPod } from "../operations/servers.ts";
 import { createEtcdWorld, type EtcdWorld } from "./etcd_world.ts";
 import { createSmallPortal, type SmallPortal } from "./small_portal.ts";
 
@@ -101,8 +102,37 @@ async function runKubelets({ clock, etcd, servers }: AgentsWorld): Promise<void>
         }, "kubelet");
       } else if (etcd.k8s.read(path) !== null) etcd.k8s.setNode(name, false);
     });
+    meddle({ etcd, servers }, round);
     await clock.sleep(10_000);
   }
+}
+
+/**
+ * What others do to the cluster, so that agents have something to write in every cycle: the Secret is
+ * changed by hand, Pods come and go, and Nodes that were drained are used again.
+ */
+function meddle({ etcd, servers }: Pick<AgentsWorld, "etcd" | "servers">, round: number): void {
+  const { k8s } = etcd;
+  const data = { token: btoa(`changed by hand, round ${round}`) };
+  const metadata = { name: "hcloud", namespace: "kube-system" };
+  const path = "/api/v1/namespaces/kube-system/secrets/hcloud";
+  if (round > 12) k8s.write(path, { apiVersion: "v1", kind: "Secret", metadata, data }, "kubectl");
+  for (const pod of itemsOf(k8s.read("/api/v1/pods"))) {
+    const { name, deletionTimestamp } = pod["metadata"] as Record<string, string>;
+    if (deletionTimestamp !== undefined) k8s.drop(`/api/v1/namespaces/default/pods/${name}`);
+  }
+  const [server] = servers.slice(round % servers.length);
+  if (server === undefined || round % 2 === 1) return;
+  putPod({ k8s } as Machine, `web-${round}`, { node: server.name });
+  const node = `/api/v1/nodes/${server.name}`;
+  if (round % 10 !== 0 || k8s.read(node) === null) return;
+  k8s.drop(node);
+  k8s.setNode(server.name, true);
+}
+
+function itemsOf(list: JsonObject | null): readonly JsonObject[] {
+  const items = list?.["items"];
+  return Array.isArray(items) ? items as JsonObject[] : [];
 }
 
 interface Parts {
