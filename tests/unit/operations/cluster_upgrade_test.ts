@@ -199,6 +199,24 @@ Deno.test("cluster.upgrade: an image with the wrong bytes never gets a name", as
   );
 });
 
+Deno.test("cluster.upgrade: what the ESP does not give back as it was fetched never gets a name", async () => {
+  await assertUntouched(
+    ({ ports, disk }) => {
+      const fetch = async (_artifact: unknown, path: string) => {
+        await disk.write(path, IMAGE.slice(1), 0o777);
+        return ok(undefined);
+      };
+      Object.assign(ports.artifacts, { fetch });
+      disk.onCall((operation, path) => {
+        assert.ok(!(operation === "rename" && path.startsWith("/boot")), "it got a name");
+        return null;
+      });
+    },
+    "stage_slot",
+    /when it is read back: the image is not/,
+  );
+});
+
 Deno.test("cluster.upgrade: a download that is cut is begun again until it is there", async () => {
   const { machine, result } = await ended(machineWith(({ artifacts, clock }) => {
     artifacts.files.set(IMAGE_URL, { cutAfter: 10, bytes: IMAGE });
@@ -220,13 +238,25 @@ Deno.test("cluster.upgrade: a loader that does not keep what it is told ends it 
   for (const how of ["failed", "not_set"] as const) {
     await assertUntouched(
       (machine) => {
-        machine.loader.variables.delete("LoaderEntryDefault");
         machine.loader.breakNext(how);
       },
       "stage_slot",
       /cannot be pinned as the default: the firmware does not do it/,
     );
   }
+});
+
+Deno.test("cluster.upgrade: a default that changes before the reboot ends it", async () => {
+  await assertUntouched(
+    ({ disk, loader }) =>
+      disk.onCall((operation, path) => {
+        const isNamed = operation === "rename" && path.endsWith(TO_ENTRY);
+        if (isNamed) loader.variables.set("LoaderEntryDefault", OLDER_ENTRY);
+        return null;
+      }),
+    "stage_slot",
+    /the default must be pbx-1\.0\.0-amd64\.efi until the new image is proven, and is pbx-0\.9\.0/,
+  );
 });
 
 Deno.test("cluster.upgrade: a node that does not go down runs on, with nothing armed", async () => {

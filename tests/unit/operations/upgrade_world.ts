@@ -109,7 +109,7 @@ export async function openUpgradeAgent(ports: Ports, stop?: AbortSignal): Promis
   return { ...context, program, gateMs: GATE_MS };
 }
 
-/** A machine that runs release 1.0.0, with 0.9.0 beside it. */
+/** A machine that runs release 1.0.0, with 0.9.0 beside it; none of them is pinned as the default. */
 export function createUpgradeMachine(
   behaviours: Behaviour[] = ["good"],
   options: Omit<FakeLoaderOptions, "disk"> = {},
@@ -234,7 +234,6 @@ function layOut(machine: UpgradeMachine): void {
   const { disk, loader, k8s, artifacts } = machine;
   loader.putImage(OLDER_ENTRY, fakeImage(OLDER));
   loader.putImage(FROM_ENTRY, fakeImage(FROM));
-  loader.variables.set("LoaderEntryDefault", FROM_ENTRY);
   artifacts.files.set(IMAGE_URL, IMAGE);
   disk.put(RELEASE_FILE, envelope());
   disk.put(`${SNAPSHOTS}/.keep`, "");
