@@ -10,6 +10,7 @@ import { simulate } from "./commands/simulate.ts";
 import { EXIT } from "./exit_codes.ts";
 import { print } from "./print.ts";
 import { createOrders } from "../simulate/fleet/orders.ts";
+import { simulateVirtual } from "./simulate/virtual.ts";
 import { startOwnPortal } from "./simulate/own_portal.ts";
 
 if (import.meta.main) {
@@ -19,6 +20,7 @@ if (import.meta.main) {
       releaseKeys,
       lab: true,
       orders: createOrders,
+      virtual: simulateVirtual,
       ...(Deno.build.standalone ? {} : { startPortal: startOwnPortal }),
     });
     Deno.exit(code);

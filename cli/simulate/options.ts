@@ -2,6 +2,7 @@ import { parseArgs } from "node:util";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { portalBase } from "../../core/state/portal_url.ts";
 import { PROFILE_NAMES } from "../../simulate/profile/built_in.ts";
+import type { ExitCode } from "../exit_codes.ts";
 import type { PortalAdmin } from "../../simulate/fleet/admin.ts";
 import type { Simulation } from "../../simulate/fleet/simulation.ts";
 import type { Profile } from "../../simulate/profile/profile.ts";
@@ -19,6 +20,8 @@ export interface SimulateEntry {
     profile: Profile,
     failed: (cause: unknown) => void,
   ) => Pick<Simulation, "order" | "programs">;
+  /** `simulate --virtual`, where the program has what it takes: the fake portal. */
+  readonly virtual?: (args: readonly string[]) => Promise<ExitCode>;
   /** Starts a fake portal where none is named; not there in a compiled program. */
   readonly startPortal?: () => Promise<OwnPortal>;
 }
@@ -51,11 +54,15 @@ export interface SimulateOptions {
 }
 
 /** The usage text. */
-export function simulateUsage({ lab, startPortal }: SimulateEntry): string {
+export function simulateUsage({ lab, startPortal, virtual }: SimulateEntry): string {
   const own = startPortal !== undefined;
   return `usage: simulate [options]
        simulate merge REPORT... [--report ${lab ? "DIR|-" : "-"}] [--slo LIMITS] [--partial]
-       simulate html REPORT > PAGE                     a report's page for a browser
+${
+    virtual === undefined
+      ? ""
+      : "       simulate --virtual [options]                    in simulated time (see its --help)\n"
+  }       simulate html REPORT > PAGE                     a report's page for a browser
        simulate conformance --portal URL [options]     (see its --help)
 
 Agents of this program's own core on machines in memory, against a real portal over real HTTP.
@@ -222,17 +229,20 @@ function shardOf(
   return fail(`--shard ${shard}: is no I/N with I from 0 to N-1`);
 }
 
-function wholeNumber(text: string, least: number, most: number): number | null {
+/** A whole number in a range, or null. */
+export function wholeNumber(text: string, least: number, most: number): number | null {
   if (!/^[0-9]{1,10}$/.test(text)) return null;
   return Number(text) >= least && Number(text) <= most ? Number(text) : null;
 }
 
-function duration(text: string): number | null {
+/** Milliseconds of a text such as `10m`, or null. */
+export function duration(text: string): number | null {
   const [, number, unit] = /^([0-9]{1,9}(?:\.[0-9]{1,3})?)(ms|s|m|h)$/.exec(text) ?? [];
   return number === undefined ? null : Number(number) * (UNITS[unit ?? ""] ?? 1);
 }
 
-function noDuration(flag: string, text: string | undefined): string {
+/** What is wrong with a duration. */
+export function noDuration(flag: string, text: string | undefined): string {
   return `--${flag} ${text}: is no duration such as 90s, 10m or 2h`;
 }
 

@@ -79,7 +79,8 @@ export async function runSimulation(
   }
 }
 
-async function profileOf(name: string): Promise<Result<Profile, string>> {
+/** A built-in profile by its name, or the one in a file. */
+export async function profileOf(name: string): Promise<Result<Profile, string>> {
   const builtIn = PROFILE_NAMES.find((known) => known === name);
   if (builtIn !== undefined) return ok(builtInProfile(builtIn));
   const text = await readText("--profile", name);

@@ -1,0 +1,79 @@
+import { parseArgs } from "node:util";
+import { fail, ok, type Result } from "../../core/result.ts";
+import { duration, noDuration, wholeNumber } from "./options.ts";
+
+/** What `simulate --virtual` was asked to do. */
+export interface VirtualRunOptions {
+  readonly agents: number;
+  readonly durationMs: number;
+  /** As it was written. */
+  readonly duration: string;
+  readonly profile: string;
+  /** The first seed. */
+  readonly seed: number;
+  /** How many seeds, from that one on. */
+  readonly seeds: number;
+  /** The node whose life is told, or null. */
+  readonly trace: number | null;
+}
+
+/** The usage text. */
+export const VIRTUAL_USAGE = `usage: simulate --virtual [options]
+
+The same agents in simulated time, against the fake portal's rules in the same process: a day in minutes,
+the same for the same seed. Faults come as the profile says; rules that must hold whatever goes wrong are
+checked all along. A seed that breaks one is printed with the command that replays it.
+
+  --agents N        how many agents (10)
+  --duration D      simulated time, such as 6h or 24h (6h)
+  --profile NAME    calm, usual, rough, or a file (usual)
+  --seed N          the same seed gives the same run (1)
+  --seeds N         so many seeds, from --seed on (1)
+  --trace NODE      tells the life of one agent, from 0, on standard output
+  --help            this text
+
+Exit codes: 0 every rule held, 1 one was broken, 2 usage.
+`;
+
+const MOST_AGENTS = 100_000;
+
+/** Reads the arguments. */
+export function parseVirtualOptions(
+  args: readonly string[],
+): Result<VirtualRunOptions | "help", string> {
+  let values;
+  try {
+    ({ values } = parseArgs({
+      args: [...args],
+      options: {
+        virtual: { type: "boolean" },
+        agents: { type: "string", default: "10" },
+        duration: { type: "string", default: "6h" },
+        profile: { type: "string", default: "usual" },
+        seed: { type: "string", default: "1" },
+        seeds: { type: "string", default: "1" },
+        trace: { type: "string" },
+        help: { type: "boolean", short: "h" },
+      },
+    }));
+  } catch (error) {
+    return fail(error instanceof Error ? error.message.split(". ")[0] ?? "" : String(error));
+  }
+  if (values.help === true) return ok("help");
+  const agents = wholeNumber(values.agents, 1, MOST_AGENTS);
+  if (agents === null) {
+    return fail(`--agents ${values.agents}: is no number from 1 to ${MOST_AGENTS}`);
+  }
+  const seed = wholeNumber(values.seed, 0, 2 ** 32 - 1);
+  if (seed === null) return fail(`--seed ${values.seed}: is no whole number below 2^32`);
+  const seeds = wholeNumber(values.seeds, 1, 1_000_000);
+  if (seeds === null) return fail(`--seeds ${values.seeds}: is no number from 1 to 1000000`);
+  const durationMs = duration(values.duration);
+  if (durationMs === null || durationMs === 0) return fail(noDuration("duration", values.duration));
+  const trace = values.trace === undefined ? null : wholeNumber(values.trace, 0, agents - 1);
+  if (values.trace !== undefined && trace === null) {
+    return fail(`--trace ${values.trace}: is no number from 0 to ${agents - 1}`);
+  }
+  const { profile } = values;
+  return ok({ agents, durationMs, duration: values.duration, profile, seed, seeds, trace });
+}
