@@ -22,6 +22,12 @@ export interface NodeBootLoaderOptions {
   readonly root?: string;
 }
 
+/** The names in `EFI/BOOT`, which firmware looks into where it has no entry. */
+async function inFallbackFolder(disk: Disk, esp: string): Promise<readonly string[]> {
+  const names = await disk.list(`${esp === "/" ? "" : esp}/EFI/BOOT`);
+  return names.ok ? names.value ?? [] : [];
+}
+
 /** systemd-boot, through `<root>/usr/bin/bootctl` and the EFI variables. Throws a RangeError for an id that must not be set. */
 export function createNodeBootLoader(
   { disk, clock, root }: NodeBootLoaderOptions,
@@ -71,19 +77,19 @@ export function createNodeBootLoader(
 
   return {
     async look() {
-      const esp = await bootctl(["--print-esp-path"]);
+      const esp = await bootctl(["-p"]);
       if (!esp.ok) return esp;
       const mounted = esp.value.trim();
       if (!mounted.startsWith("/")) {
         return fail({ code: "failed", message: `bootctl knows no ESP: it prints "${mounted}"` });
       }
-      const list = await bootctl(["list", "--json=short", "--no-pager"]);
+      const list = await bootctl(["list", "--json=short"]);
       if (!list.ok) return list;
       const entries = parseEntries(list.value);
       if (entries === null) {
         return fail({ code: "failed", message: "what bootctl list prints is no list of entries" });
       }
-      const status = await bootctl(["status", "--no-pager"], true);
+      const status = await bootctl(["status"], true);
       if (!status.ok) return status;
       const free = await disk.freeBytes(mounted);
       if (!free.ok) return fail({ code: "failed", message: free.error.message });
@@ -103,7 +109,7 @@ export function createNodeBootLoader(
         entries,
         oneShot: text(oneShot),
         default: text(pinned),
-        ...parseBootPaths(status.value),
+        ...parseBootPaths(status.value, await inFallbackFolder(disk, mounted)),
       });
     },
     setOneShot: (id) => set("set-oneshot", "LoaderEntryOneShot", id),

@@ -8,11 +8,17 @@ export interface BootPaths {
   readonly fallbackLoader: boolean;
 }
 
+/** What firmware starts from `EFI/BOOT`. */
+const FALLBACK = /^boot(?:x64|aa64)\.efi$/;
+
 /**
- * Reads `bootctl status --no-pager`. Its text differs between versions in places, not in the sections
- * that are needed: the firmware's entries, and the loaders on the ESP with what each of them is.
+ * Reads `bootctl status`. Its text differs between versions in places, not in the sections that are
+ * needed: the firmware's entries, and the loaders on the ESP with what each of them is.
+ *
+ * @param fallbackFiles the names in `EFI/BOOT`: what the text says of one counts, where it says nothing the
+ * file does
  */
-export function parseBootPaths(status: string): BootPaths {
+export function parseBootPaths(status: string, fallbackFiles: readonly string[]): BootPaths {
   const available = section(status, "Available Boot Loaders on ESP:");
   const loaders = available.flatMap((line) => {
     const [, file, product] = /[─-](\/\S+)(?: \((.*)\))?$/.exec(line) ?? [];
@@ -24,9 +30,10 @@ export function parseBootPaths(status: string): BootPaths {
     firmwareEntry: firmwareEntries(listed).some(({ file, isInOrder }) =>
       isInOrder && file.startsWith("efi/systemd/") && isThere(file)
     ),
-    fallbackLoader: loaders.some(({ file, product }) =>
-      /^efi\/boot\/boot(?:x64|aa64)\.efi$/.test(file) && product.startsWith("systemd-boot")
-    ),
+    fallbackLoader: fallbackFiles.map((name) => name.toLowerCase()).some((name) => {
+      const told = loaders.find(({ file }) => file === `efi/boot/${name}`);
+      return FALLBACK.test(name) && (told === undefined || told.product.startsWith("systemd-boot"));
+    }),
   };
 }
 

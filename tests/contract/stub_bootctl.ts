@@ -33,7 +33,7 @@ entries() {
   echo '{"type":"loader","id":"auto-reboot-to-firmware-setup","path":"/sys/firmware/efi/efivars/LoaderEntries","title":"Reboot Into Firmware Interface"}'
 }
 case $1 in
-  --print-esp-path) echo /boot ;;
+  -p) echo /boot ;;
   set-oneshot) set_variable LoaderEntryOneShot "$2" ;;
   set-default) set_variable LoaderEntryDefault "$2" ;;
   list)
@@ -56,10 +56,7 @@ export function statusParts(
   ways: { readonly firmwareEntry: boolean; readonly fallbackLoader: boolean },
 ): Readonly<Record<"status-head" | "status-loaders" | "status-entries", string>> {
   const slash = version === 252 ? "" : "/boot/";
-  const product = version === 252
-    ? "systemd-boot 252.39-1~deb12u2"
-    : "systemd-boot 257.9-1~deb13u1";
-  const main = `├─${slash}/EFI/systemd/systemd-bootx64.efi (${product})`;
+  const main = `├─${slash}/EFI/systemd/systemd-bootx64.efi (${product(version)})`;
   const fallback = `${slash}/EFI/BOOT/BOOTX64.EFI`;
   return {
     "status-head": `System:
@@ -70,7 +67,7 @@ export function statusParts(
   Boot into FW: supported
 
 Current Boot Loader:
-      Product: ${product}
+      Product: ${product(version)}
      Features: ✓ Boot counting
                ✓ One-shot entry control
          File: └─/EFI/systemd/systemd-bootx64.efi
@@ -83,7 +80,7 @@ Random Seed:
     "status-loaders": `Available Boot Loaders on ESP:
           ESP: /boot (/dev/disk/by-partuuid/0-0)
          File: ${main}
-               └─${ways.fallbackLoader ? `${fallback} (${product})` : fallback}
+               └─${ways.fallbackLoader ? `${fallback} (${product(version)})` : fallback}
 
 `,
     "status-entries": ways.firmwareEntry
@@ -112,12 +109,17 @@ Random Seed:
   };
 }
 
+function product(version: 252 | 257): string {
+  return version === 252 ? "systemd-boot 252.39-1~deb12u2" : "systemd-boot 257.9-1~deb13u1";
+}
+
 /** Puts that bootctl on a host, as one that booted by systemd-boot. */
 export async function installBootctl(host: StubHost, version: 252 | 257): Promise<void> {
   await host.program("/usr/bin/bootctl", STUB_BOOTCTL);
   await host.write("/usr/bin/version", String(version));
   const parts = statusParts(version, { firmwareEntry: true, fallbackLoader: true });
   for (const [name, text] of Object.entries(parts)) await host.write(`/usr/bin/${name}`, text);
+  await host.write("/boot/EFI/BOOT/BOOTX64.EFI", product(version));
   for (
     const [name, text] of [
       ["LoaderInfo", `systemd-boot ${version}`],

@@ -79,8 +79,9 @@ function bootFindings(facts: PreflightFacts): string[] {
   if (facts.bootId === null) findings.push("the kernel does not tell its boot ID");
   if (!boot.ok) return [...findings, `the boot loader cannot be asked: ${boot.error.message}`];
   const { loader, entries, firmwareEntry, fallbackLoader, oneShot, esp, freeBytes } = boot.value;
-  if (loader?.startsWith("systemd-boot") !== true) {
-    findings.push(`this node was not started by systemd-boot but by ${loader ?? "another loader"}`);
+  // What tells which entry it selected is a loader of systemd's kind, whether it names itself or not.
+  if (loader !== null && !loader.startsWith("systemd-boot")) {
+    findings.push(`this node was not started by systemd-boot but by ${loader}`);
   }
   if (booted.entry !== null && !entries.some(({ id }) => id === booted.entry)) {
     findings.push(`the boot loader no longer offers ${booted.entry}, which runs`);

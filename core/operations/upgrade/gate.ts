@@ -7,8 +7,8 @@ export interface GateFacts {
   /** The entry that booted; null where it is not known for sure. */
   readonly booted: string | null;
   readonly bootId: string | null;
-  /** Milliseconds since this boot. */
-  readonly uptimeMs: number;
+  /** Milliseconds since the reboot. */
+  readonly elapsedMs: number;
   /** How long the gate is open after the boot, milliseconds. */
   readonly gateMs: number;
   readonly record: UpgradeRecord | null;
@@ -40,7 +40,7 @@ export type GateDecision =
  * the old image or ends the gate.
  */
 export function decideGate(facts: GateFacts): GateDecision {
-  const { fromEntry, toEntry, booted, bootId, uptimeMs, gateMs, record, findings } = facts;
+  const { fromEntry, toEntry, booted, bootId, elapsedMs, gateMs, record, findings } = facts;
   const verdict = record?.verdict;
   if (booted === fromEntry) {
     if (verdict !== undefined) return { kind: "back", code: "gate_failed", why: verdict.why };
@@ -76,7 +76,7 @@ export function decideGate(facts: GateFacts): GateDecision {
       why: `the node restarted within its health gate, into ${toEntry} again`,
     };
   }
-  if (uptimeMs >= gateMs) {
+  if (elapsedMs >= gateMs) {
     const what = booted === null
       ? "which image runs is not known for sure"
       : findings.length === 0
@@ -93,6 +93,14 @@ export function decideGate(facts: GateFacts): GateDecision {
   return facts.healthyForMs >= steady
     ? { kind: "passed" }
     : { kind: "wait", why: "it is healthy, and has to stay so for a while" };
+}
+
+/**
+ * What the kernel's uptime was at the reboot, seconds: nothing, since it starts anew with the machine. In a
+ * container it is the host's and goes on; there it is at least what it was before.
+ */
+export function uptimeAtReboot(before: number | null, first: number): number {
+  return before !== null && first >= before ? before : 0;
 }
 
 function seconds(ms: number): string {

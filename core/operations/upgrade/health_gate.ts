@@ -1,6 +1,6 @@
 import { RETURN_MARK_FILE } from "../../state/paths.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
-import { decideGate, type GateDecision, type GateFacts } from "./gate.ts";
+import { decideGate, type GateDecision, type GateFacts, uptimeAtReboot } from "./gate.ts";
 import { planOf } from "./handed.ts";
 import { healthFindings } from "./health.ts";
 import type { UpgradeParams } from "./params.ts";
@@ -29,7 +29,7 @@ export async function healthGate(tools: Tools): Promise<StepEnd> {
         return {
           kind: "done",
           evidence:
-            `${facts.booted} booted, and after ${Math.round(facts.uptimeMs / 1000)} s the API, ` +
+            `${facts.booted} booted, and after ${Math.round(facts.elapsedMs / 1000)} s the API, ` +
             "the Node on the new k3s and every Deployment of kube-system are well",
         };
       case "back":
@@ -55,6 +55,7 @@ function openWatch(tools: Tools) {
   const { from_entry, boot_entry, k3s_version } = planOf(tools.handed);
   const startedAt = clock.monotonic();
   let healthySince: number | null = null;
+  let base: number | null = null;
 
   return {
     async look(): Promise<GateFacts> {
@@ -66,8 +67,10 @@ function openWatch(tools: Tools) {
       const expected = { node: node.binding.node_name, k3sVersion: k3s_version, bootId };
       const isNew = entry === boot_entry;
       const findings = isNew ? await healthFindings(ports, expected) : [];
-      if (isNew && bootId !== null) await noteGate(tools, record, bootId);
       const now = clock.monotonic();
+      const uptime = uptimeSeconds ?? Math.floor((now - startedAt) / 1000);
+      base ??= record?.gate_base_s ?? uptimeAtReboot(record?.uptime_s ?? null, uptime);
+      if (isNew && bootId !== null) await noteGate(tools, record, bootId, base);
       if (!isNew || findings.length > 0) healthySince = null;
       else healthySince ??= now;
       return {
@@ -75,7 +78,7 @@ function openWatch(tools: Tools) {
         toEntry: boot_entry,
         booted: entry,
         bootId,
-        uptimeMs: uptimeSeconds === null ? now - startedAt : uptimeSeconds * 1000,
+        elapsedMs: (uptime - base) * 1000,
         gateMs: node.gateMs,
         record,
         timerCame: record !== null && mark.ok && mark.value === null,
@@ -91,9 +94,11 @@ async function noteGate(
   { ports, say }: Tools,
   record: UpgradeRecord | null,
   bootId: string,
+  base: number,
 ): Promise<void> {
   if (record === null || record.gate_boot !== undefined) return;
-  const written = await writeUpgrade(ports.disk, { ...record, gate_boot: bootId });
+  const gate = { gate_boot: bootId, gate_base_s: base };
+  const written = await writeUpgrade(ports.disk, { ...record, ...gate });
   if (!written.ok) await say(written.error.message);
 }
 

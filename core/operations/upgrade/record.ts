@@ -18,8 +18,12 @@ export const UpgradeDocument = z.object({
   to_entry: z.string(),
   /** The boot that the reboot was asked for in. */
   boot_id: z.string(),
+  /** How long that boot had lasted by then, seconds; null where the kernel did not tell. */
+  uptime_s: z.number().nullable(),
   /** The boot of the new image that the health gate runs in: the only one. */
   gate_boot: z.string().optional(),
+  /** What the uptime was at the reboot: 0, but where a container shows its host's, which goes on. Seconds. */
+  gate_base_s: z.number().optional(),
   /** The gate was not passed: why, found when, and in which boot. */
   verdict: z.object({ why: z.string(), boot_id: z.string(), at: Rfc3339 }).optional(),
 });

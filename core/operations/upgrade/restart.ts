@@ -22,7 +22,7 @@ export async function restart(tools: Tools): Promise<StepEnd> {
   const { from_entry, boot_entry } = plan;
   const staged = await isStaged(tools, plan);
   if (!staged.ok) return await undo(tools, staged.error);
-  const { bootId } = await machine.facts();
+  const { bootId, uptimeSeconds } = await machine.facts();
   if (bootId === null) return await undo(tools, "the kernel does not tell its boot ID");
   const armed = await armReturn(ports, node.gateMs);
   if (!armed.ok) return await undo(tools, `the way back cannot be armed: ${armed.error}`);
@@ -31,6 +31,7 @@ export async function restart(tools: Tools): Promise<StepEnd> {
     from_entry,
     to_entry: boot_entry,
     boot_id: bootId,
+    uptime_s: uptimeSeconds,
   });
   if (!written.ok) return await undo(tools, written.error.message);
   const once = await boot.setOneShot(boot_entry);

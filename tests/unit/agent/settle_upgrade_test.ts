@@ -20,7 +20,8 @@ async function leftBehind(): Promise<UpgradeMachine> {
   const machine = createUpgradeMachine();
   machine.loader.putImage(TO_ENTRY, IMAGE);
   assert.ok((await armReturn(machine.ports, 1_000_000)).ok);
-  const record = { operation: "op", from_entry: FROM_ENTRY, to_entry: TO_ENTRY, boot_id: "b" };
+  const entries = { from_entry: FROM_ENTRY, to_entry: TO_ENTRY };
+  const record = { operation: "op", ...entries, boot_id: "b", uptime_s: 60 };
   assert.ok((await writeUpgrade(machine.disk, record)).ok);
   machine.loader.variables.set("LoaderEntryOneShot", TO_ENTRY);
   return machine;

@@ -99,6 +99,22 @@ Deno.test("cluster.upgrade: a truncated image sends the firmware to the fallback
   }
 });
 
+Deno.test("cluster.upgrade: the gate has its time in a container too, whose uptime is its host's", async () => {
+  for (const [behaviour, code] of [["good", undefined], ["not_ready", "gate_failed"]] as const) {
+    const { result } = await ended(() => {
+      const machine = createUpgradeMachine([behaviour]);
+      const { clock, host, ports } = machine;
+      const facts = async () => {
+        const uptimeSeconds = 86_400 + Math.floor(clock.monotonic() / 1000);
+        return { ...await host.facts(), uptimeSeconds };
+      };
+      Object.assign(ports.machine, { facts });
+      return machine;
+    });
+    assert.equal(result.code, code, JSON.stringify(result));
+  }
+});
+
 Deno.test("cluster.upgrade: after one that came back the next one works", async () => {
   const { machine } = await ended(() => createUpgradeMachine(["panics"]));
   machine.behaviours = ["good"];

@@ -67,7 +67,7 @@ const TABLE: readonly (readonly [string, Partial<PreflightFacts>, RegExp | null]
   ["another default", view({ default: "pbx-0.9.0-amd64.efi" }), /the default is pbx-0\.9\.0/],
   ["a next boot that is set", view({ oneShot: "x.efi" }), /the next boot is set to x\.efi/],
   ["another loader", view({ loader: "GRUB 2.12" }), /not started by systemd-boot but by GRUB/],
-  ["no loader", view({ loader: null }), /not started by systemd-boot but by another loader/],
+  ["a loader without a name", view({ loader: null }), null],
   ["no entry of what runs", view({ entries: [] }), /no longer offers pbx-1\.0\.0/],
   ["no entry of the firmware", view({ firmwareEntry: false }), /the firmware has no active entry/],
   ["no fallback", view({ fallbackLoader: false }), /systemd-boot is not in EFI\/BOOT/],

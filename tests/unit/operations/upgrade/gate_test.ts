@@ -3,6 +3,7 @@ import {
   decideGate,
   type GateDecision,
   type GateFacts,
+  uptimeAtReboot,
 } from "../../../../core/operations/upgrade/gate.ts";
 
 const FROM = "pbx-1.0.0-amd64.efi";
@@ -14,6 +15,7 @@ const RECORD = {
   from_entry: FROM,
   to_entry: TO,
   boot_id: "before",
+  uptime_s: 86_400,
   gate_boot: "now",
 };
 const VERDICT = { why: "the API is down", boot_id: "now", at: "2026-01-01T00:00:00Z" };
@@ -24,7 +26,7 @@ const HEALTHY: GateFacts = {
   toEntry: TO,
   booted: TO,
   bootId: "now",
-  uptimeMs: 4 * MINUTE,
+  elapsedMs: 4 * MINUTE,
   gateMs: 20 * MINUTE,
   record: RECORD,
   timerCame: false,
@@ -38,18 +40,23 @@ const TABLE: readonly Row[] = [
   ["healthy for long enough", {}, "passed", /^$/],
   ["healthy for a moment", { healthyForMs: 19_999 }, "wait", /has to stay so/],
   ["not healthy yet", { findings: ["no Node", "no API"] }, "wait", /^no Node; no API$/],
-  ["healthy a moment before the end", { uptimeMs: 20 * MINUTE - 1 }, "passed", /^$/],
-  ["healthy at the end", { uptimeMs: 20 * MINUTE }, "return", /in 20 minutes: .* too short a time/],
+  ["healthy a moment before the end", { elapsedMs: 20 * MINUTE - 1 }, "passed", /^$/],
+  [
+    "healthy at the end",
+    { elapsedMs: 20 * MINUTE },
+    "return",
+    /in 20 minutes: .* too short a time/,
+  ],
   [
     "not healthy at the end",
-    { uptimeMs: 20 * MINUTE, findings: ["no API"] },
+    { elapsedMs: 20 * MINUTE, findings: ["no API"] },
     "return",
     /in 20 minutes: no API$/,
   ],
   ["an unknown image", { booted: null }, "wait", /not known for sure/],
   [
     "an unknown image at the end",
-    { booted: null, uptimeMs: 20 * MINUTE },
+    { booted: null, elapsedMs: 20 * MINUTE },
     "return",
     /not known for sure/,
   ],
@@ -94,7 +101,18 @@ for (const [what, change, kind, why] of TABLE) {
 }
 
 Deno.test("decideGate: a gate of a lab that is shorter than a steady while can be passed all the same", () => {
-  const lab = { ...HEALTHY, gateMs: 8_000, uptimeMs: 7_000 };
+  const lab = { ...HEALTHY, gateMs: 8_000, elapsedMs: 7_000 };
   assert.equal(decideGate({ ...lab, healthyForMs: 2_000 }).kind, "passed");
   assert.equal(decideGate({ ...lab, healthyForMs: 1_999 }).kind, "wait");
+});
+
+Deno.test("uptimeAtReboot: nothing on a machine, the host's in a container", () => {
+  for (
+    const [before, first, base] of [
+      [86_400, 20, 0],
+      [86_400, 86_403, 86_400],
+      [86_400, 86_400, 86_400],
+      [null, 20, 0],
+    ] as const
+  ) assert.equal(uptimeAtReboot(before, first), base);
 });
