@@ -4,6 +4,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.t
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Disk } from "../../core/ports/disk.ts";
 import type { EtcdMember, ServerError, Servers, ServerView } from "../../core/ports/servers.ts";
+import { encodeBase64 } from "../../core/protocol/base64.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import type { Secret } from "../../core/secret.ts";
 import { etcdCall, type EtcdRefusal } from "./etcd_call.ts";
@@ -51,7 +52,8 @@ export function createNodeServers(options: NodeServersOptions): Servers {
     const client = createClient({ caCerts: [authority.value] });
     if (client === null) return fail(unusable(`${TLS}/server-ca.crt`));
     try {
-      const basic = btoa(`server:${tokenPassword(token).reveal()}`);
+      const user = new TextEncoder().encode(`server:${tokenPassword(token).reveal()}`);
+      const basic = encodeBase64(user);
       const answer = await kubeExchange(
         { access: { server: url }, client, release: () => {} },
         {
@@ -112,6 +114,11 @@ export function createNodeServers(options: NodeServersOptions): Servers {
     method: Parameters<typeof etcdCall>[2],
     message: Uint8Array,
   ): Promise<Result<Uint8Array, EtcdRefusal | ServerError>> {
+    const [url] = member.clientUrls;
+    if (url === undefined) {
+      // It was added to etcd and has never started.
+      return fail({ code: "unreachable", message: `${member.name || "a member"} has no address` });
+    }
     const files = [];
     for (const name of ["server-ca.crt", "client.crt", "client.key"]) {
       const file = await pem(`${TLS}/etcd/${name}`);
@@ -123,7 +130,6 @@ export function createNodeServers(options: NodeServersOptions): Servers {
     const client = createClient({ http1: false, http2: true, caCerts: [authority], cert, key });
     if (client === null) return fail(unusable(`${TLS}/etcd`));
     try {
-      const [url = ""] = member.clientUrls;
       return await etcdCall(client, url, method, message, { clock, totalMs: TOTAL_MS });
     } finally {
       client.close();

@@ -28,7 +28,10 @@ export async function podsOfNode(
   deleteEmptyDir: boolean,
 ): Promise<readonly DrainPod[] | null> {
   const pods = await k8s.list(PODS, {}, { "spec.nodeName": node });
-  return pods.ok ? (pods.value ?? []).map((pod) => drainPod(pod, deleteEmptyDir)) : null;
+  if (!pods.ok) return null;
+  // Only what says so itself is touched, whatever the list was asked for.
+  const there = (pods.value ?? []).filter((pod) => at(pod, "spec", "nodeName") === node);
+  return there.map((pod) => drainPod(pod, deleteEmptyDir));
 }
 
 /** Judges a Pod as `kubectl drain` does without `--force`, but leaves what that would stop at. */
