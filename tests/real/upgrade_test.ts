@@ -259,14 +259,12 @@ longChapter(
     const [running, kept] = story.images;
     assert.ok(running !== undefined && kept !== undefined);
     await world.vm.run(`bootctl set-oneshot ${kept.entry} && systemctl --no-block reboot`);
-    await waitForBoot(world);
     const once = await waitForReport(world);
     assert.deepEqual(
       [once.node.boot_entry, once.node.boot_image_sha256],
       [kept.entry, kept.sha256],
     );
-    await world.vm.run("systemctl --no-block reboot");
-    await waitForBoot(world);
+    await world.vm.reboot();
     await assertRuns(world, story.images);
   },
 );
@@ -300,14 +298,6 @@ async function waitForRequest({ portal }: World, path: string): Promise<void> {
 async function cutPower({ vm }: World): Promise<void> {
   await vm.cut();
   await vm.powerOn();
-}
-
-/** Waits for the next boot after the present one. */
-async function waitForBoot({ vm }: World): Promise<void> {
-  const boots = vm.boots();
-  await waitUntil("the next boot", () => Promise.resolve(vm.boots() > boots || undefined), {
-    timeoutMs: PATIENCE_MS,
-  });
 }
 
 const FILLER = "/boot/filler";

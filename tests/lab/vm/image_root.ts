@@ -84,10 +84,24 @@ const MODULES = [
 
 /** Commands of busybox that the image has by name. */
 const COMMANDS = [
-  ...["awk", "base64", "chmod", "cp", "cut", "date", "dd", "df", "echo", "env", "false", "find"],
+  ...[
+    "awk",
+    "base64",
+    "chattr",
+    "chmod",
+    "cp",
+    "cut",
+    "date",
+    "dd",
+    "df",
+    "echo",
+    "env",
+    "false",
+    "find",
+  ],
   ...["grep", "head", "hexdump", "insmod", "install", "ip", "kill", "ln", "ls", "mkdir", "mount"],
   ...["mv", "pgrep", "ps", "sed", "sh", "sha256sum", "sleep", "sort", "stat", "stty", "sync"],
-  ...["tail", "touch", "true", "truncate", "umount", "uname", "wc", "wget"],
+  ...["tail", "touch", "tr", "true", "truncate", "umount", "uname", "wc", "wget"],
 ];
 
 /** Where {@link makeImageRoot} puts the modules, with the order in which they are loaded. */

@@ -14,13 +14,20 @@ export interface VmShell {
   close(): void;
 }
 
+/** How long to wait for an answer before the command is sent once more, milliseconds. */
+const AGAIN_MS = 20_000;
+
 /** Connects to the serial port on which the image's shell listens. */
 export async function connectShell(socket: string): Promise<VmShell> {
   const ready = Promise.withResolvers<void>();
+  let isReady = false;
   const waiting = new Map<string, (output: ShellOutput) => void>();
   const lines = await connectLines(socket, (line) => {
-    if (line === "shell ready") ready.resolve();
-    const [, number = "", code, output = ""] = /^(\d+) (\d+) (\S*)$/.exec(line) ?? [];
+    if (line.endsWith("shell ready")) {
+      isReady = true;
+      ready.resolve();
+    }
+    const [, number = "", code, output = ""] = /answer (\d+) (\d+) (\S*)$/.exec(line) ?? [];
     waiting.get(number)?.({ code: Number(code), output: decode(output) });
     waiting.delete(number);
   });
@@ -33,14 +40,18 @@ export async function connectShell(socket: string): Promise<VmShell> {
         () => answer.reject(new Error(`no answer within ${timeoutMs} ms to: ${command}`)),
         timeoutMs,
       );
-      ready.promise.then(() => {
-        waiting.set(number, answer.resolve);
-        return lines.send(`${number} ${encodeBase64(new TextEncoder().encode(command))}`);
-      }).catch(answer.reject);
+      waiting.set(number, answer.resolve);
+      const line = `${number} ${encodeBase64(new TextEncoder().encode(command))}`;
+      const send = () => void lines.send(line).catch(answer.reject);
+      // A serial port may lose what comes at the wrong moment.
+      const again = setInterval(() => isReady && send(), AGAIN_MS);
+      void ready.promise.then(() => waiting.has(number) && send());
       try {
         return await answer.promise;
       } finally {
         clearTimeout(timer);
+        clearInterval(again);
+        waiting.delete(number);
       }
     },
     close: lines.close,

@@ -15,11 +15,25 @@ export async function connectLines(
     return await Deno.connect({ transport: "unix", path });
   }, { timeoutMs: 10_000, everyMs: 20 });
   void readLines(connection.readable, onLine);
-  const writer = connection.writable.getWriter();
+  const encoder = new TextEncoder();
+  let sent: Promise<void> = Promise.resolve();
   return {
-    send: async (line) => await writer.write(new TextEncoder().encode(`${line}\n`)),
-    close: () => void writer.abort().catch(() => {}),
+    // One after the other, each whole.
+    send: (line) => sent = sent.then(() => writeAll(connection, encoder.encode(`${line}\n`))),
+    close() {
+      try {
+        connection.close();
+      } catch {
+        // The other side was faster.
+      }
+    },
   };
+}
+
+async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
+  for (let done = 0; done < bytes.length;) {
+    done += await connection.write(bytes.subarray(done));
+  }
 }
 
 /** Calls `onLine` for every whole line until the stream ends; its failure is its end. */

@@ -23,11 +23,15 @@ export interface Vm {
   cut(): Promise<void>;
   /** Runs a line of shell inside; gives what it printed, throws unless it ends with 0. */
   run(command: string, timeoutMs?: number): Promise<string>;
+  /** `systemctl reboot` inside; returns when the next boot begins. */
+  reboot(): Promise<void>;
   /** Ends what runs. */
   stop(): Promise<void>;
 }
 
 const COMMAND_TIMEOUT_MS = 60_000;
+const START_TIMEOUT_MS = 30_000;
+const REBOOT_TIMEOUT_MS = 120_000;
 
 /** Prepares a machine that is off. */
 export function createVm(options: VmOptions): Vm {
@@ -44,6 +48,8 @@ export function createVm(options: VmOptions): Vm {
       log.mark(boots);
       await options.beforeBoot?.(boots);
       running = await startQemu(options);
+      // Cut while it was started.
+      if (!wanted) running.kill();
       const reading = log.read(running.serial);
       const end = await running.ended;
       await reading;
@@ -54,8 +60,10 @@ export function createVm(options: VmOptions): Vm {
   }
 
   async function run(command: string, timeoutMs = COMMAND_TIMEOUT_MS): Promise<string> {
-    const now = running;
-    if (now === undefined) throw new Error("the machine is off");
+    if (!wanted) throw new Error("the machine is off");
+    const now = await waitUntil("QEMU to start", () => Promise.resolve(running), {
+      timeoutMs: START_TIMEOUT_MS,
+    });
     const { code, output } = await now.shell.run(command, timeoutMs);
     if (code !== 0) throw new Error(`in the machine: ${command} ended with ${code}: ${output}`);
     return output;
@@ -65,6 +73,15 @@ export function createVm(options: VmOptions): Vm {
     wanted = false;
     running?.kill();
     await loop;
+  }
+
+  async function reboot(): Promise<void> {
+    const before = boots;
+    // A moment later, so that there is an answer first.
+    await run("(sleep 1; systemctl reboot) >/dev/null 2>&1 &");
+    await waitUntil("the next boot", () => Promise.resolve(boots > before || undefined), {
+      timeoutMs: REBOOT_TIMEOUT_MS,
+    });
   }
 
   return {
@@ -77,11 +94,12 @@ export function createVm(options: VmOptions): Vm {
       loop = runUntilOff();
       loop.catch(() => {});
       await waitUntil("QEMU to start", () => Promise.resolve(running), {
-        timeoutMs: 10_000,
+        timeoutMs: START_TIMEOUT_MS,
       });
     },
     cut,
     run,
+    reboot,
     async stop() {
       await cut();
       log.close();
