@@ -45,7 +45,10 @@ export async function buildAgentProgram(
     if (await Deno.stat(program).then(() => true, () => false)) return program;
     const made = join(work, "pbx-agent");
     await compile(compiler, permissions, bundle, made);
-    await Deno.rename(made, program);
+    // Another run may have been faster, and be using it: the same sources give no same bytes here.
+    await Deno.link(made, program).catch((error: unknown) => {
+      if (!(error instanceof Deno.errors.AlreadyExists)) throw error;
+    });
     await removeOldPrograms(cache);
     return program;
   } finally {

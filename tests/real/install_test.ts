@@ -218,7 +218,7 @@ Deno.test(
 cluster_id: second
 node_name: second-1
 enrollment_token: ${token}
-metadata_url: ${admin}/metadata/server/4711002
+metadata_url: ${admin}/metadata/server/4711002/hetzner/v1/metadata
 `;
     await using second = await startContainer({
       baseRoot: await baseRoot(),
@@ -236,7 +236,9 @@ metadata_url: ${admin}/metadata/server/4711002
     await second.run(run, { stdin: story.script ?? "" });
     await waitUntil("k3s to be started", async () => {
       return (await second.exec(["systemctl", "is-active", "k3s.service"])).code === 0 || undefined;
-    }, { timeoutMs: 60_000 });
+    }, { timeoutMs: 60_000 }).catch(async (error: unknown) => {
+      throw new Error(`${error}\n${await second.run(["journalctl", "-u", UNIT, "-n", "20"])}`);
+    });
     assert.equal((await agents()).length, 2);
     const during = differing(before, await filesOf(second));
     assert.ok(during.includes("/etc/pbx-agent/config.yaml"), during.join("\n"));

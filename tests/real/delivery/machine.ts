@@ -158,7 +158,7 @@ async function boot(
   });
   try {
     await container.run(["install", "-d", "-m", "0700", STATE_DIRECTORY]);
-    await container.writeFile(BIN, await Deno.readFile(first.file), 0o755);
+    await container.writeFile(BIN, first.content, 0o755);
     await container.run(["systemctl", "enable", "--now", "pbx-agent.service"]);
     return container;
   } catch (error) {

@@ -16,9 +16,10 @@ export interface Program {
   readonly gzip: boolean;
 }
 
-/** A compiled agent of the lab, and where it is on this machine. */
+/** A compiled agent of the lab. */
 export interface Compiled extends Program {
-  readonly file: string;
+  /** The file itself. */
+  readonly content: Uint8Array;
 }
 
 /** The agents of a matrix: the one that every machine begins with, and two that follow it. */
@@ -39,11 +40,10 @@ export async function compilePrograms(): Promise<Programs> {
 }
 
 async function compiled(version: string): Promise<Compiled> {
-  const file = await buildAgentProgram({ version });
-  const content = await Deno.readFile(file);
+  const content = await Deno.readFile(await buildAgentProgram({ version }));
   const bytes = new Uint8Array(await promisify(gzip)(content, { level: 1 }));
   const sha256 = hashOf(content);
-  return { version, sha256, size: content.length, bytes, gzip: true, file };
+  return { version, sha256, size: content.length, bytes, gzip: true, content };
 }
 
 /** A program of these bytes, which travel as they are. */
