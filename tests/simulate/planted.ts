@@ -40,6 +40,11 @@ export function plantedFaults(): readonly string[] {
     .sort();
 }
 
+/** The patch that plants one. */
+export function plantedPatch(fault: string): string {
+  return Deno.readTextFileSync(`${FAULTS}${fault}.patch`);
+}
+
 /**
  * Plants a fault in a copy of the sources and simulates until a rule breaks. Throws where the patch does
  * not apply any more, or the copy does not run.
@@ -68,7 +73,7 @@ export async function searchFault(fault: string, search = SEARCH): Promise<Found
 function plant(fault: string): string {
   const folder = Deno.makeTempDirSync({ prefix: "planted-" });
   for (const path of SOURCES) copy(ROOT + path, `${folder}/${path}`);
-  for (const change of parsePatch(Deno.readTextFileSync(`${FAULTS}${fault}.patch`))) {
+  for (const change of parsePatch(plantedPatch(fault))) {
     const path = `${folder}/${change.path}`;
     Deno.writeTextFileSync(path, applyChange(Deno.readTextFileSync(path), change));
   }

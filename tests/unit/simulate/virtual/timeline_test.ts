@@ -1,0 +1,77 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { createTimeline } from "../../../../simulate/virtual/timeline.ts";
+
+Deno.test("timeline: what is planned goes off in the order of time, then of its planning", async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.integer({ min: 0, max: 20 })), async (delays) => {
+      const timeline = createTimeline(1_000);
+      const seen: [number, number][] = [];
+      delays.forEach((ms, index) =>
+        timeline.after(ms, () => seen.push([timeline.elapsed(), index]))
+      );
+      await timeline.run(100);
+      const wanted = delays.map((ms, index): [number, number] => [ms, index])
+        .toSorted(([a, i], [b, j]) => a - b || i - j);
+      assert.deepEqual(seen, wanted);
+      assert.equal(timeline.elapsed(), 100);
+      assert.equal(timeline.clock.now(), 1_100);
+    }),
+    { seed: 5, numRuns: 50 },
+  );
+});
+
+Deno.test("timeline: what was taken back does not go off, and what lies behind the end waits", async () => {
+  const timeline = createTimeline(0);
+  const seen: string[] = [];
+  const takeBack = timeline.after(10, () => seen.push("taken back"));
+  timeline.after(20, () => seen.push("in time"));
+  timeline.after(31, () => seen.push("later"));
+  takeBack();
+  await timeline.run(30);
+  assert.deepEqual(seen, ["in time"]);
+  await timeline.run(31);
+  assert.deepEqual(seen, ["in time", "later"]);
+});
+
+Deno.test("timeline: everything that one event wakes has run before the next one goes off", async () => {
+  const timeline = createTimeline(0);
+  const seen: string[] = [];
+  const deep = async (name: string) => {
+    await timeline.clock.sleep(10);
+    for (let turns = 0; turns < 50; turns++) await null;
+    seen.push(name);
+  };
+  void deep("first");
+  timeline.after(10, () => seen.push("second"));
+  await timeline.run(20);
+  assert.deepEqual(seen, ["first", "second"]);
+});
+
+Deno.test("timeline: a sleep ends with its signal, a deadline aborts its own", async () => {
+  const timeline = createTimeline(0);
+  const stop = new AbortController();
+  let woken = -1;
+  void timeline.clock.sleep(1_000, stop.signal).then(() => woken = timeline.elapsed());
+  const deadline = timeline.clock.deadline(50);
+  timeline.after(20, () => stop.abort());
+  await timeline.run(49);
+  assert.equal(woken, 20);
+  assert.equal(deadline.signal.aborted, false);
+  await timeline.run(50);
+  assert.equal(deadline.signal.aborted, true);
+});
+
+Deno.test("timeline: a run ends early where somebody says that it is over", async () => {
+  const timeline = createTimeline(0);
+  let times = 0;
+  const again = () =>
+    void timeline.after(10, () => {
+      times += 1;
+      again();
+    });
+  again();
+  await timeline.run(1_000, () => times === 3);
+  assert.equal(times, 3);
+  assert.equal(timeline.elapsed(), 30);
+});
