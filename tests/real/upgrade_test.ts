@@ -5,7 +5,6 @@
  * left. PBX_LONG=1 adds everything else that can go wrong (about 20 minutes more).
  */
 import assert from "node:assert/strict";
-import { parseBootPaths, parseEntries } from "../../adapters/node/bootctl_output.ts";
 import type { Image } from "../lab/vm/image.ts";
 import { waitUntil } from "../lab/wait_until.ts";
 import { assertEnds, assertRuns, lastWords } from "./upgrade/assert.ts";
@@ -21,8 +20,8 @@ import { layOutWorld, type World } from "./upgrade/world.ts";
 
 const isLong = Deno.env.get("PBX_LONG") === "1";
 
-/** The agent's: cycles every 3 s, and a health gate of a minute where images fail it. */
-const FLAGS = ["--cycle 3", ...(isLong ? ["--gate 75"] : [])];
+/** The agent's: cycles every 3 s, and a health gate of two minutes where images fail it. */
+const FLAGS = ["--cycle 3", ...(isLong ? ["--gate 120"] : [])];
 
 /** What the tests hand on to one another. */
 const story: {
@@ -268,20 +267,6 @@ longChapter(
     await assertRuns(world, story.images);
   },
 );
-
-chapter("what the real bootctl prints is read as it is meant", async (world) => {
-  const entries = parseEntries(await world.vm.run("bootctl list --json=short --no-pager"));
-  const images = entries?.filter(({ path }) => path !== null);
-  const expected = story.images.map(({ entry }) => ({
-    id: entry,
-    path: `/boot/EFI/Linux/${entry}`,
-  }));
-  const byId = (one: { id: string }, other: { id: string }) => one.id < other.id ? -1 : 1;
-  assert.deepEqual(images?.toSorted(byId), expected.toSorted(byId));
-  const status = await world.vm.run("bootctl status --no-pager");
-  assert.deepEqual(parseBootPaths(status), { firmwareEntry: true, fallbackLoader: true });
-  assert.equal((await world.vm.run("bootctl --print-esp-path")).trim(), "/boot");
-});
 
 longChapter("after all that, an upgrade works", async (world) => await upgrade(world));
 

@@ -87,7 +87,6 @@ const COMMANDS = [
   ...[
     "awk",
     "base64",
-    "chattr",
     "chmod",
     "cp",
     "cut",
