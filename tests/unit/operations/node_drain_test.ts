@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../core/json.ts";
-import { drainPod } from "../../../core/operations/drain/pods.ts";
+import { drainPod, podKey, podsOfNode } from "../../../core/operations/drain/pods.ts";
+import type { Ports } from "../../../core/ports/mod.ts";
+import { ok } from "../../../core/result.ts";
 import { nodeDrain } from "../../../core/operations/node_drain.ts";
 import { cutMatrix } from "./cut_matrix.ts";
 import { createMachine, type Machine } from "./machine.ts";
@@ -44,16 +46,13 @@ Deno.test("node.drain: what can go goes, and what belongs to the node or would b
   const journal = await drained(machine);
   assert.deepEqual(journal.result, {
     state: "succeeded",
-    output: { evicted: 3, remaining: ["default/alone", "default/cache"] },
+    output: { evicted: 4, remaining: ["default/cache"] },
   });
-  assert.deepEqual(podNames(machine), ["agent", "alone", "cache", "elsewhere", "static"]);
+  assert.deepEqual(podNames(machine), ["agent", "cache", "elsewhere", "static"]);
   assert.equal(isCordoned(machine), true);
   const { message } =
     journal.events.find((event) => event.step === "evict" && event.state === "succeeded") ?? {};
-  assert.match(
-    message ?? "",
-    /3 Pods are gone.*alone \(it has no controller.*cache \(its emptyDir/,
-  );
+  assert.match(message ?? "", /4 Pods are gone.*cache \(its emptyDir/);
 });
 
 Deno.test("node.drain: with delete_emptydir Pods that have one go too", async () => {
@@ -89,14 +88,14 @@ Deno.test("node.drain: at its deadline it fails, says what remains, and takes ba
   const machine = withPods({
     web: {},
     guarded: { labels: { app: "guarded" } },
-    alone: { owner: null },
+    cache: { emptyDir: true },
   });
   putBudget(machine, 0);
   runKubelets(machine);
   const began = machine.clock.now();
   const { result } = await drained(machine, { timeout_s: 60 });
   assert.deepEqual([result?.state, result?.step, result?.code], ["failed", "evict", "timeout"]);
-  assert.deepEqual(result?.output, { evicted: 1, remaining: ["default/alone", "default/guarded"] });
+  assert.deepEqual(result?.output, { evicted: 1, remaining: ["default/cache", "default/guarded"] });
   assert.match(
     result?.message ?? "",
     /within 60 s: 1 Pod is gone.*guarded \(its budget does not allow it.*takes new Pods again/,
@@ -224,20 +223,34 @@ Deno.test("node.drain: who comes to lead meanwhile carries it out", async () => 
 });
 
 Deno.test("drainPod: a DaemonSet's Pod stays by its controller, not by any owner", () => {
-  const pod = (controller: boolean) => ({
+  const pod = (owner: JsonObject) => ({
     metadata: {
       name: "p",
       namespace: "n",
       uid: "u",
-      ownerReferences: [{ kind: "DaemonSet", controller }],
+      ownerReferences: [{ kind: "DaemonSet", ...owner }],
     },
   });
-  assert.equal(drainPod(pod(true), false).fate, "stays");
-  assert.equal(drainPod(pod(false), false).fate, "kept");
+  assert.equal(drainPod(pod({ controller: true }), false).fate, "stays");
+  assert.equal(drainPod(pod({ controller: false }), false).fate, "goes");
+  assert.equal(drainPod(pod({}), false).fate, "stays");
+});
+
+Deno.test("podsOfNode: a Pod of another node is none of it, whatever the list has", async () => {
+  const pod = (name: string, spec: JsonObject) => ({ metadata: { name, namespace: "n" }, spec });
+  const listed = [
+    pod("here", { nodeName: NODE }),
+    pod("there", { nodeName: "other" }),
+    pod("-", {}),
+  ];
+  const k8s = { list: () => Promise.resolve(ok(listed)) };
+  const pods = await podsOfNode({ k8s } as unknown as Ports, NODE, false);
+  assert.deepEqual(pods?.map(podKey), ["n/here"]);
 });
 
 Deno.test("node.drain: killed at every call, the Pods go once and the Node is left as it should be", async () => {
-  for (const allowed of [1, 0]) {
+  // The one that fails has more to undo; the other one by night.
+  for (const allowed of Deno.env.get("PBX_LONG") === "1" ? [0, 1] : [0]) {
     const cuts = await cutMatrix({
       setUp() {
         const machine = withPods({ web: {}, guarded: { labels: { app: "guarded" } } });
@@ -245,7 +258,7 @@ Deno.test("node.drain: killed at every call, the Pods go once and the Node is le
         runKubelets(machine);
         return machine;
       },
-      offer: () => ({ id: "op-1", kind: "node.drain", params: { node: NODE, timeout_s: 8 } }),
+      offer: () => ({ id: "op-1", kind: "node.drain", params: { node: NODE, timeout_s: 6 } }),
       mayEnd: [allowed === 1 ? "succeeded" : "failed"],
       assertEnd(machine, { result }) {
         const remaining = allowed === 1 ? [] : ["default/guarded"];

@@ -52,7 +52,7 @@ export function createRejoinMachine(change: (machine: RejoinMachine) => void = (
         async start(unit) {
           if (isHeld()) return { ok: true, value: undefined };
           const started = await systemd.start(unit);
-          void clock.sleep(5_000).then(() => comeUp(world()));
+          void clock.sleep(1_000).then(() => comeUp(world()));
           return started;
         },
         stop(unit) {
