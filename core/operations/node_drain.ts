@@ -6,9 +6,8 @@ import { TIMEOUT_MS } from "./timeouts.ts";
 
 /**
  * Empties a node for work on it: no new Pods, and those that can be evicted go, as far as their budgets
- * allow. Pods of DaemonSets and mirror Pods belong to the node. Pods with an emptyDir (unless
- * `delete_emptydir`) and Pods without a controller are left and named in `remaining`: whoever asked
- * decides about them. Done, the Node stays cordoned. Carried out by the leader.
+ * allow. Pods of DaemonSets and mirror Pods belong to the node. Pods with an emptyDir are left and named
+ * in `remaining` unless `delete_emptydir` says otherwise: whoever asked decides about them. Done, the Node stays cordoned. Carried out by the leader.
  */
 export const nodeDrain = defineOperation({
   kind: "node.drain",

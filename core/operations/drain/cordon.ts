@@ -4,7 +4,7 @@ import type { JsonObject } from "../../json.ts";
 import type { ObjectRef } from "../../ports/k8s.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
 import { awaitLead } from "../leading.ts";
-import { podsOfNode } from "./pods.ts";
+import { podKey, podsOfNode } from "./pods.ts";
 import type { DrainParams } from "./params.ts";
 
 type Tools = StepTools<DrainParams>;
@@ -14,10 +14,11 @@ const CORDONED_BY = "pbx.io/cordoned-by";
 
 /** What the cordon hands on. */
 export const Cordoned = z.object({
-  node_uid: z.string(),
+  /** Null where the API tells none. */
+  node_uid: z.string().nullable(),
   /** This operation cordoned it; else it was cordoned before. */
   own: z.boolean(),
-  /** UIDs of the Pods that have to go. */
+  /** The Pods that have to go, by `podKey`. */
   pods: z.array(z.string()),
 });
 
@@ -33,7 +34,8 @@ export async function cordon(tools: Tools): Promise<StepEnd> {
       const message = `there is no Node ${params.node}`;
       return { kind: "failed", code: "no_node", message } as const;
     }
-    const uid = String(at(node.value, "metadata", "uid"));
+    const found = at(node.value, "metadata", "uid");
+    const uid = typeof found === "string" ? found : null;
     const isCordoned = at(node.value, "spec", "unschedulable") === true;
     const own = !isCordoned || at(node.value, "metadata", "annotations", CORDONED_BY) === id;
     if (!isCordoned) {
@@ -59,7 +61,7 @@ export async function cordon(tools: Tools): Promise<StepEnd> {
     };
   }
   if (end.kind === "failed") return end;
-  const pods = end.pods.filter(({ fate }) => fate === "goes").map(({ uid }) => uid);
+  const pods = end.pods.filter(({ fate }) => fate === "goes").map(podKey);
   const how = end.own ? "takes no new Pods" : "took no new Pods before, and is left so at the end";
   await say(`Node ${params.node} ${how}; ${pods.length} Pods have to go`);
   return {
@@ -94,14 +96,14 @@ function nodeRef(name: string): ObjectRef {
 /** With the UID: an apply would make a Node anew that was deleted meanwhile. */
 function nodeObject(
   name: string,
-  uid: string,
+  uid: string | null,
   change: { readonly metadata?: JsonObject; readonly spec?: JsonObject },
 ): JsonObject {
   const { metadata = {}, spec } = change;
   return {
     apiVersion: "v1",
     kind: "Node",
-    metadata: { name, uid, ...metadata },
+    metadata: { name, ...(uid === null ? {} : { uid }), ...metadata },
     ...(spec === undefined ? {} : { spec }),
   };
 }

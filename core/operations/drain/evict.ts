@@ -3,7 +3,7 @@ import type { StepEnd, StepTools } from "../definition.ts";
 import { awaitLead } from "../leading.ts";
 import { Cordoned, uncordon } from "./cordon.ts";
 import type { DrainParams } from "./params.ts";
-import { type DrainPod, podName, podsOfNode } from "./pods.ts";
+import { type DrainPod, podKey, podName, podsOfNode } from "./pods.ts";
 
 type Tools = StepTools<DrainParams>;
 
@@ -29,7 +29,7 @@ export async function evict(tools: Tools): Promise<StepEnd> {
     const pods = await podsOfNode(ports, params.node, params.deleteEmptyDir);
     left = pods ?? left;
     const going = (pods ?? []).filter(({ fate }) => fate === "goes");
-    for (const { uid } of going) seen.add(uid);
+    for (const pod of going) seen.add(podKey(pod));
     if (pods !== null) {
       const done = seen.size - going.length;
       await progress({ done, total: seen.size, unit: "items" });
@@ -44,9 +44,11 @@ export async function evict(tools: Tools): Promise<StepEnd> {
       const noLead = await awaitLead(tools);
       if (noLead !== null) return { ...noLead, output: outcome(seen, left ?? []) } as StepEnd;
       const why = await evictOne(tools, pod);
-      if (why !== null && why !== reasons.get(pod.uid)) await say(`${podName(pod)} stays: ${why}`);
+      if (why !== null && why !== reasons.get(podKey(pod))) {
+        await say(`${podName(pod)} stays: ${why}`);
+      }
       if (why === null) await say(`${podName(pod)} is evicted`);
-      reasons.set(pod.uid, why ?? "it was evicted and has not ended yet");
+      reasons.set(podKey(pod), why ?? "it was evicted and has not ended yet");
     }
     await clock.sleep(Math.min(ROUND_MS, Math.max(0, until - clock.monotonic())), signal);
   }
@@ -83,7 +85,7 @@ async function evictOne({ ports }: Tools, pod: DrainPod): Promise<string | null>
       kind: "Eviction",
       metadata: { name, namespace },
       // Another Pod of the same name is another Pod, perhaps on another node.
-      deleteOptions: { preconditions: { uid } },
+      ...(uid === null ? {} : { deleteOptions: { preconditions: { uid } } }),
     },
     "eviction",
   );
@@ -96,7 +98,7 @@ async function evictOne({ ports }: Tools, pod: DrainPod): Promise<string | null>
 
 /** How many of the Pods that had to go are gone, and the names of those that are still there. */
 function outcome(seen: ReadonlySet<string>, left: readonly DrainPod[]): JsonObject {
-  const there = left.filter(({ uid }) => seen.has(uid)).length;
+  const there = left.filter((pod) => seen.has(podKey(pod))).length;
   return { evicted: seen.size - there, remaining: remainingOf(left) };
 }
 
@@ -111,7 +113,7 @@ function inWords(
 ): string {
   const those = left.filter(({ fate }) => fate !== "stays");
   const remaining = those.toSorted((a, b) => podName(a) < podName(b) ? -1 : 1).map((pod) => {
-    const why = pod.why || reasons.get(pod.uid) || "it has not ended yet";
+    const why = pod.why || reasons.get(podKey(pod)) || "it has not ended yet";
     return `${podName(pod)} (${why})`;
   });
   const rest = remaining.length === 0 ? "none remains" : `these remain: ${remaining.join(", ")}`;

@@ -9,12 +9,13 @@ const PODS: CollectionRef = { apiVersion: "v1", resource: "pods" };
 export interface DrainPod {
   readonly namespace: string;
   readonly name: string;
-  readonly uid: string;
+  /** Its UID; null where the API tells none. */
+  readonly uid: string | null;
   /** Its deletion is under way. */
   readonly isGoing: boolean;
   /**
-   * `stays`: it belongs to the node, and would be there again at once. `kept`: with it something would be
-   * lost for good that nobody asked to lose. `goes`: it is evicted.
+   * `stays`: it belongs to the node, and would be there again at once. `kept`: its emptyDir would be lost,
+   * which nobody asked for. `goes`: it is evicted.
    */
   readonly fate: "stays" | "kept" | "goes";
   /** Why it is kept, for people; empty for the others. */
@@ -40,12 +41,19 @@ export function drainPod(pod: JsonObject, deleteEmptyDir: boolean): DrainPod {
   const named = {
     namespace: text("metadata", "namespace"),
     name: text("metadata", "name"),
-    uid: text("metadata", "uid"),
+    uid: text("metadata", "uid") || null,
     isGoing: at(pod, "metadata", "deletionTimestamp") !== undefined,
   };
   if (belongsToNode(pod)) return { ...named, fate: "stays", why: "" };
-  const why = isOver(pod) || named.isGoing ? "" : lossOf(pod, deleteEmptyDir);
-  return { ...named, fate: why === "" ? "goes" : "kept", why };
+  const isKept = hasEmptyDir(pod) && !deleteEmptyDir && !isOver(pod) && !named.isGoing;
+  return isKept
+    ? { ...named, fate: "kept", why: "its emptyDir would be lost" }
+    : { ...named, fate: "goes", why: "" };
+}
+
+/** By which a Pod is told from another one of the same name, where the API gives UIDs. */
+export function podKey(pod: DrainPod): string {
+  return pod.uid ?? podName(pod);
 }
 
 /** How a Pod is called in logs and outputs. */
@@ -64,16 +72,13 @@ function isOver(pod: JsonObject): boolean {
   return ["Succeeded", "Failed"].includes(String(at(pod, "status", "phase")));
 }
 
-/** What would be lost with it; empty where nothing is. */
-function lossOf(pod: JsonObject, deleteEmptyDir: boolean): string {
-  if (controllerOf(pod) === undefined) return "it has no controller that would make it anew";
-  return hasEmptyDir(pod) && !deleteEmptyDir ? "its emptyDir would be lost" : "";
-}
-
+/** The owner that controls it; one that does not say whether it does counts too. */
 function controllerOf(pod: JsonObject): JsonObject | undefined {
   const owners = at(pod, "metadata", "ownerReferences");
   if (!Array.isArray(owners)) return undefined;
-  return owners.filter(isJsonObject).find((owner) => owner["controller"] === true);
+  const objects = owners.filter(isJsonObject);
+  return objects.find(({ controller }) => controller === true) ??
+    objects.find(({ controller }) => controller === undefined);
 }
 
 function hasEmptyDir(pod: JsonObject): boolean {
