@@ -40,6 +40,7 @@ export interface SimulateOptions {
   readonly agents: number;
   readonly durationMs: number;
   readonly rampMs: number;
+  readonly warmupMs: number;
   readonly cycleMs: number;
   /** Name of a built-in profile, or a file. */
   readonly profile: string;
@@ -77,6 +78,7 @@ Nothing on this machine is touched.
   --agents N        how many agents (100)
   --duration D      how long, such as 90s, 10m or 2h (2m)
   --ramp D          over how long they begin (a third of the run, 30s to 5m)
+  --warmup D        times before this are shown, but not judged: enrollments are slower (0s)
   --profile NAME    ${PROFILE_NAMES.join(", ")}, or a file, - for standard input (calm)
   --seed N          the same seed draws the same fleet (1)
   --report ${lab ? "DIR   folder for the report" : "-     the report"}, JSON${
@@ -116,6 +118,7 @@ export function parseSimulateOptions(
         agents: { type: "string", default: "100" },
         duration: { type: "string", default: "2m" },
         ramp: { type: "string" },
+        warmup: { type: "string", default: "0s" },
         cycle: { type: "string" },
         profile: { type: "string", default: "calm" },
         seed: { type: "string", default: "1" },
@@ -151,6 +154,9 @@ export function parseSimulateOptions(
   const rampMs = values.ramp === undefined ? usualRamp(durationMs) : duration(values.ramp);
   if (rampMs === null) return fail(noDuration("ramp", values.ramp));
   if (rampMs > durationMs) return fail("--ramp is longer than --duration: not all agents begin");
+  const warmupMs = duration(values.warmup);
+  if (warmupMs === null) return fail(noDuration("warmup", values.warmup));
+  if (warmupMs >= durationMs) return fail("--warmup leaves nothing of --duration to be judged");
   const cycleMs = values.cycle === undefined ? 30_000 : duration(values.cycle);
   if (cycleMs === null || cycleMs === 0) return fail(noDuration("cycle", values.cycle));
   const shard = shardOf(values.shard, values.shards, environment);
@@ -171,6 +177,7 @@ export function parseSimulateOptions(
     agents,
     durationMs,
     rampMs,
+    warmupMs,
     cycleMs,
     profile: values.profile,
     seed,

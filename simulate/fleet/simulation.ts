@@ -16,6 +16,8 @@ export interface Simulation extends Pick<FleetOptions, "programs" | "order"> {
   readonly shard: { readonly index: number; readonly of: number };
   readonly durationMs: number;
   readonly rampMs: number;
+  /** Times before this are not judged, milliseconds. */
+  readonly warmupMs: number;
   readonly cycleMs: number;
   readonly seed: number;
   readonly profile: Profile;
@@ -47,7 +49,7 @@ export async function simulate(simulation: Simulation, around: Surroundings): Pr
   const { agents, shard, durationMs, rampMs, cycleMs, seed, profile } = simulation;
   const { clock, stop } = around;
   const sliceMs = sliceFor(durationMs);
-  const recorder = openRecorder(clock.now, sliceMs);
+  const recorder = openRecorder(clock.now, sliceMs, simulation.warmupMs);
   const resources = watchResources();
   const indexes = Array.from({ length: agents }, (_, index) => index)
     .filter((index) => index % shard.of === shard.index);
@@ -80,6 +82,7 @@ export async function simulate(simulation: Simulation, around: Surroundings): Pr
       profile,
       duration_ms: durationMs,
       ramp_ms: rampMs,
+      warmup_ms: simulation.warmupMs,
       cycle_ms: cycleMs,
       slice_ms: sliceMs,
       shards: { of: shard.of, included: [shard.index] },

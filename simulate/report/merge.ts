@@ -15,6 +15,7 @@ const SAME: readonly (readonly [what: string, of: (report: Report) => unknown])[
   ["run.profile", ({ run }) => run.profile],
   ["run.duration_ms", ({ run }) => run.duration_ms],
   ["run.ramp_ms", ({ run }) => run.ramp_ms],
+  ["run.warmup_ms", ({ run }) => run.warmup_ms],
   ["run.cycle_ms", ({ run }) => run.cycle_ms],
   ["run.slice_ms", ({ run }) => run.slice_ms],
   ["run.shards.of", ({ run }) => run.shards.of],

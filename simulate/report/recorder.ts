@@ -73,8 +73,12 @@ export type Recorded =
 /** Of a thousand agents with the same fault the first ones say enough. */
 const MOST_FAULTS = 20;
 
-/** @param now wall clock, milliseconds since the epoch; never goes back */
-export function openRecorder(now: () => number, sliceMs: number): Recorder {
+/**
+ * @param now wall clock, milliseconds since the epoch; never goes back
+ * @param warmupMs how long times are recorded in the slices alone: counts are whole from the beginning
+ */
+export function openRecorder(now: () => number, sliceMs: number, warmupMs = 0): Recorder {
+  const judgedFrom = now() + warmupMs;
   const states = new Map<AgentState, number>();
   const endpoints = new Map<Endpoint, OpenEndpoint>();
   const errors = new Map<string, number>();
@@ -124,9 +128,10 @@ export function openRecorder(now: () => number, sliceMs: number): Recorder {
       // What the profile did to a request says nothing about the portal.
       if (outcome.kind === "provoked") return;
       const response = (ended - Math.min(due, sent)) * 1000;
+      if (endpoint === "sync") inSlice.sync.record(response);
+      if (now() < judgedFrom) return;
       figures.response.record(response);
       figures.service.record((ended - sent) * 1000);
-      if (endpoint === "sync") inSlice.sync.record(response);
     },
     move(from, to) {
       if (isOver) return;
@@ -143,7 +148,9 @@ export function openRecorder(now: () => number, sliceMs: number): Recorder {
       if (ms !== null) figures.duration.record(ms);
     },
     happened: (what) => add(happenings, what),
-    late: (ms) => lateness.record(ms * 1000),
+    late(ms) {
+      if (!isOver && now() >= judgedFrom) lateness.record(ms * 1000);
+    },
     fault: (agent, message) =>
       void (faults.length < MOST_FAULTS && faults.push({ agent, message })),
     look: () => ({

@@ -130,6 +130,8 @@ export const Report = z.strictObject({
     /** Asked for, milliseconds. */
     duration_ms: Milliseconds,
     ramp_ms: Milliseconds,
+    /** Times of requests before this are in the slices alone, and not in what is judged. */
+    warmup_ms: Milliseconds.default(0),
     cycle_ms: Milliseconds,
     slice_ms: z.int().min(1),
     /** How many shards the fleet has, and which of them are in this report; 1 and [0] for a whole run. */

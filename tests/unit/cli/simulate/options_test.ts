@@ -60,6 +60,7 @@ const REFUSED:
     [["--duration", "90"], /--duration 90: is no duration such as 90s/],
     [["--duration", "0s"], /--duration 0s/],
     [["--duration", "1m", "--ramp", "2m"], /not all agents begin/],
+    [["--duration", "1m", "--warmup", "1m"], /leaves nothing/],
     [["--seed", "-1"], /--seed/],
     [["--slo", "sync.p99<fast"], /--slo: 'sync.p99<fast' is no limit/],
     [["--shard", "4/4"], /I from 0 to N-1/],
