@@ -35,9 +35,9 @@ export function openHostKeeper(): HostKeeper {
 
   function wanted(host: HostSettings): readonly WantedFile[] {
     if (made?.of === host) return made.files;
-    const files = dropIns(host).map(({ path, content }) => ({
-      path,
-      bytes: new TextEncoder().encode(content),
+    const files = dropIns(host).map((file) => ({
+      ...file,
+      bytes: new TextEncoder().encode(file.content),
     }));
     made = { of: host, files };
     return files;
@@ -47,15 +47,20 @@ export function openHostKeeper(): HostKeeper {
     async converge(context) {
       const desired = context.store.state.desired?.state;
       if (desired === undefined) return;
-      for (const file of wanted(desired.host)) await writeDropIn(context, file);
-      await restartIfDue(context, hashesOf);
+      const files = wanted(desired.host);
+      let isThere = true;
+      for (const file of files) isThere = await writeDropIn(context, file) && isThere;
+      // What was read to be compared need not be read again to be hashed.
+      const current = isThere
+        ? hashesOf(files)
+        : await readDropInHashes(context.ports.disk, hashesOf);
+      await restartIfDue(context, current);
     },
     pending: ({ ports, store }) => readPendingRestart(ports.disk, store.state, hashesOf),
   };
 }
 
-interface WantedFile {
-  readonly path: string;
+interface WantedFile extends DropIn {
   readonly bytes: Uint8Array;
 }
 
@@ -82,9 +87,17 @@ export async function readPendingRestart(
   state: State,
   hashesOf = dropInHashes,
 ): Promise<PendingRestart> {
-  if (state.first_start === "configure" || state.first_start === "start") return { pending: false };
-  const current = await readDropInHashes(disk, hashesOf);
+  if (isBeforeStart(state)) return { pending: false };
+  return restartPending(state, await readDropInHashes(disk, hashesOf));
+}
+
+function restartPending(state: State, current: DropInHashes): PendingRestart {
+  if (isBeforeStart(state)) return { pending: false };
   return pendingRestart({ current, running: state.k3s_drop_ins });
+}
+
+function isBeforeStart({ first_start }: State): boolean {
+  return first_start === "configure" || first_start === "start";
 }
 
 /** The hashes of the agent's drop-ins as they are on the disk. */
@@ -102,24 +115,23 @@ export async function readDropInHashes(
   return hashesOf(files);
 }
 
-async function writeDropIn(context: BoundContext, file: WantedFile): Promise<void> {
+/** Whether the file was there as it has to be; else it is written. */
+async function writeDropIn(context: BoundContext, file: WantedFile): Promise<boolean> {
   const { disk, log } = context.ports;
   const read = await disk.read(file.path, MAX_DROP_IN_BYTES);
-  if (read.ok && read.value !== null && sameBytes(read.value, file.bytes)) return;
+  if (read.ok && read.value !== null && sameBytes(read.value, file.bytes)) return true;
   const written = await writeDocument(disk, file.path, file.bytes);
   if (written.ok) {
     log.write("info", "drop_in_written", `${file.path} is what the desired state says`);
   } else {
     log.write("error", "drop_in_not_written", written.error.message);
   }
+  return false;
 }
 
-async function restartIfDue(
-  context: BoundContext,
-  hashesOf: typeof dropInHashes,
-): Promise<void> {
+async function restartIfDue(context: BoundContext, current: DropInHashes): Promise<void> {
   const { systemd, log } = context.ports;
-  const pending = await readPendingRestart(context.ports.disk, context.store.state, hashesOf);
+  const pending = restartPending(context.store.state, current);
   if (!pending.pending) {
     await clearConditions(context, "k3s_restart_pending");
     return;
