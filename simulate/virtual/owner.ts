@@ -40,6 +40,8 @@ const MOST_WAITING = 3;
 const MEND_MS = 180_000;
 /** A revoked identity is taken back after this long, milliseconds. */
 const GRACE_MS = 900_000;
+/** One that syncs is heard of this often, milliseconds. */
+const HEARD_MS = 120_000;
 /** How often somebody looks whether a restore failed, milliseconds. */
 const LOOK_MS = 300_000;
 /** The version that is wanted at the end: one that no rollback of the run holds back. */
@@ -99,18 +101,17 @@ export function createOwner(options: OwnerOptions): Owner {
     timeline.after(GRACE_MS, () => {
       say("its identity counts again");
       agent.revoked = false;
-      restartUntilHeard(timeline.elapsed());
+      restartUntilHeard();
     });
   }
 
   /** An agent that found itself revoked asks once at each of its starts: somebody restarts it. */
-  function restartUntilHeard(since: number): void {
+  function restartUntilHeard(): void {
     const agent = activeAgent(portal.portal.state, node.name.clusterId, node.name.nodeName);
-    const heardAt = (agent?.lastSyncAt ?? 0) - timeline.clock.now() + timeline.elapsed();
-    if (agent === null || heardAt > since) return;
+    if (agent === null || timeline.clock.now() - (agent.lastSyncAt ?? 0) < HEARD_MS) return;
     say("somebody restarts the agent");
     node.kill();
-    timeline.after(LOOK_MS, () => restartUntilHeard(since));
+    timeline.after(LOOK_MS, restartUntilHeard);
   }
 
   /** The newest snapshot that a result told of. */

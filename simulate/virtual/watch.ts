@@ -13,6 +13,7 @@ import type { Timeline } from "./timeline.ts";
 import { watchAnswers } from "./watch_answers.ts";
 import { watchOperations } from "./watch_operations.ts";
 import { watchSending } from "./watch_sending.ts";
+import { watchUpdates } from "./watch_updates.ts";
 
 /** What must hold at any time of a run, for one node. */
 export interface Watch {
@@ -42,6 +43,7 @@ export function createWatch(watched: Watched): Watch {
   const operations = watchOperations(watched);
   const sending = watchSending(watched);
   const answers = watchAnswers(watched);
+  const updates = watchUpdates(watched);
 
   function onLog(event: NodeEvent & { kind: "log" }): void {
     if (event.event.endsWith("_fault")) broken("no_exceptions", `${event.event}: ${event.message}`);
@@ -49,6 +51,7 @@ export function createWatch(watched: Watched): Watch {
     const leak = secretIn(text, owner.secrets);
     if (leak !== null) broken("no_secret_in_log", `${event.event} holds ${leak}`);
     operations.onLog(event);
+    updates.onLog(event);
     if (event.event === "k3s_restart") checkWindow();
   }
 
