@@ -94,10 +94,12 @@ export function openOwnUpdate(): OwnUpdate {
     const { held, record } = heldBy(context.store.state.update, version, correctedNow(context));
     await note(context, () => record);
     if (held === null) return false;
-    // The condition of a rollback says it already.
-    if (held.reason === "rollback") await clearConditions(context, "update_failed");
+    // The condition of the rollback says it already, until another version was wanted in between.
+    if (record.rolled_back?.from === version) await clearConditions(context, "update_failed");
     else {
-      const message = `pbx-agent ${version}: ${held.message}; not tried before ${held.again_at}`;
+      const why = held.reason === "rollback" ? `taken back at ${held.at}: ` : "";
+      const message =
+        `pbx-agent ${version}: ${why}${held.message}; not tried before ${held.again_at}`;
       await raiseCondition(context, "update_failed", message);
     }
     return true;

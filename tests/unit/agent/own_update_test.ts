@@ -277,6 +277,21 @@ async function takenBack(): Promise<World> {
   return world;
 }
 
+Deno.test("own update: wanted again after another one, a version that was taken back is held and told of", async () => {
+  const world = await takenBack();
+  const asked = world.artifacts.asked.length;
+  world.start();
+  await world.pass(90_000);
+  world.portal.desire({ release: "1.0.0", agent: { version: "0.1.0" } });
+  await world.pass(90_000);
+  assert.deepEqual(world.conditions(), []);
+  world.portal.desire({ release: "2.0.0", agent: { version: "0.2.0" } });
+  await world.pass(90_000);
+  assert.match(agentConditions(world), /^update_failed: pbx-agent 0\.2\.0: taken back at 2026-/);
+  assert.equal(world.artifacts.asked.length, asked);
+  await world.stop();
+});
+
 Deno.test("own update: taken back on a full disk, it is held all the same, and that is written once there is room", async () => {
   const world = await takenBack();
   const asked = world.artifacts.asked.length;
