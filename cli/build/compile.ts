@@ -4,8 +4,12 @@ import { permissionFlags } from "./permissions.ts";
 import { SIMULATOR_PERMISSION_FLAGS } from "./simulator_permissions.ts";
 import { type Compiler, inspectRuntime, TARGETS } from "./runtime.ts";
 
-/** V8's own settings; ARCHITECTURE.md (Measured) has what each is worth. */
-const V8_FLAGS = "--v8-flags=--max-semi-space-size=1,--no-opt,--no-maglev";
+/**
+ * V8's own settings; ARCHITECTURE.md (Measured) has what each is worth. The last one refuses `eval` and
+ * `new Function`: text never becomes code.
+ */
+export const V8_FLAGS = "--v8-flags=--max-semi-space-size=1,--no-opt,--no-maglev," +
+  "--disallow-code-generation-from-strings";
 /** A fleet is worth compiling code for, and tens of thousands of agents have a large heap, MiB. */
 const SIMULATOR_V8_FLAGS = "--v8-flags=--max-old-space-size=32768";
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { fileURLToPath } from "node:url";
+import { V8_FLAGS } from "../../../../cli/build/compile.ts";
 import { permissionFlags, PERMISSIONS } from "../../../../cli/build/permissions.ts";
 import * as paths from "../../../../core/state/paths.ts";
 import { mustRun } from "../../../lab/command.ts";
@@ -8,7 +9,14 @@ import { assertRefused } from "../../../lab/refused.ts";
 const PROBE = fileURLToPath(new URL("../../../lab/permission_probe.ts", import.meta.url));
 
 Deno.test("permissionFlags: the runtime refuses what is not in the list", async () => {
-  const flags = [...permissionFlags(), "--no-config", "--no-check", "--no-lock", "--quiet"];
+  const flags = [
+    ...permissionFlags(),
+    V8_FLAGS,
+    "--no-config",
+    "--no-check",
+    "--no-lock",
+    "--quiet",
+  ];
   assertRefused(await mustRun(Deno.execPath(), ["run", ...flags, PROBE]));
 });
 
