@@ -4,7 +4,7 @@ import { hasK3sEnded } from "./k3s_stop.ts";
 import { checkRestore } from "./restore/check.ts";
 import { readDatabase } from "./restore/database.ts";
 import { forgetStaleNodes, otherNodes } from "./restore/forget_nodes.ts";
-import { isUnitUp, liftHold, placeHold, readHold } from "./restore/hold.ts";
+import { holdWords, isHoldOf, isUnitUp, liftHold, placeHold, readHold } from "./restore/hold.ts";
 import { noteOrigin, oldData, readOrigin } from "./restore/origin.ts";
 import { RestoreParams } from "./restore/params.ts";
 import { proveCluster } from "./restore/prove.ts";
@@ -64,7 +64,7 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
 
   const origin = await noteOrigin(ports.disk, heldBefore !== null);
   if (!origin.ok) return await leave(tools, origin.error.message);
-  const held = await placeHold(ports, `cluster.restore ${id} holds k3s until its reset succeeded`);
+  const held = await placeHold(ports, holdWords("cluster.restore", id, "its reset succeeded"));
   if (!held.ok) return await leave(tools, `k3s cannot be held: ${held.error.message}`);
   const stop = await ports.systemd.stop(K3S_UNIT);
   if (!stop.ok) await say(stop.error.message);
@@ -103,7 +103,7 @@ async function leave(tools: Tools, why: string, code?: string): Promise<StepEnd>
       `nothing was changed, the cluster runs on: ${why}; ${lifted.error.message}: ${way}`,
     );
   }
-  if (!hold.includes(id)) {
+  if (!isHoldOf(hold, "cluster.restore", id)) {
     return failed(`nothing was changed, k3s stays stopped and held (${K3S_HOLD_FILE}): ${why}`);
   }
   const now = await readDatabase(ports.disk);

@@ -8,7 +8,15 @@ import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
 import { hasK3sEnded } from "./k3s_stop.ts";
 import { memberName } from "./rejoin/quorum.ts";
 import { proveJoined } from "./rejoin/prove_joined.ts";
-import { clear, giveBack, probeWipe, quorumNow, Stopped, wipeDb } from "./rejoin/wipe.ts";
+import {
+  clear,
+  giveBack,
+  probeWipe,
+  quorumNow,
+  rejoinHold,
+  Stopped,
+  wipeDb,
+} from "./rejoin/wipe.ts";
 import { readDatabase } from "./restore/database.ts";
 import { isUnitUp, liftHold, placeHold, readHold } from "./restore/hold.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
@@ -50,10 +58,7 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
   if (!isSafe) return await giveBack(tools, words, "no_majority");
 
   if (await readHold(ports) === null) {
-    const held = await placeHold(
-      ports,
-      `server.rejoin ${id} holds k3s until its database is wiped`,
-    );
+    const held = await placeHold(ports, rejoinHold(id));
     if (!held.ok) return await giveBack(tools, `k3s cannot be held: ${held.error.message}`);
   }
   const stop = await ports.systemd.stop(K3S_UNIT);

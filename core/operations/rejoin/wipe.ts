@@ -13,11 +13,18 @@ import type { Probe, StepEnd, StepTools } from "../definition.ts";
 import { isK3sDown } from "../k3s_stop.ts";
 import { lookFor } from "../look_for.ts";
 import { DatabaseFacts, readDatabase } from "../restore/database.ts";
-import { liftHold, placeHold, readHold } from "../restore/hold.ts";
+import { holdWords, isHoldOf, liftHold, placeHold, readHold } from "../restore/hold.ts";
 import { lookAtQuorum, memberName, type Quorum } from "./quorum.ts";
 import { findTarget, lookAtTarget } from "./target.ts";
 
 type Tools = StepTools<JsonObject>;
+
+const KIND = "server.rejoin";
+
+/** What the hold file says while an operation holds k3s for the wipe. */
+export function rejoinHold(id: string): string {
+  return holdWords(KIND, id, "its database is wiped");
+}
 
 /** What stop_k3s hands on. */
 export const Stopped = z.object({
@@ -42,10 +49,7 @@ export async function wipeDb(tools: Tools): Promise<StepEnd> {
   const { uid } = Stopped.parse(tools.handed);
   if (!await isK3sDown(tools)) return { kind: "failed", message: RUNS };
   if (await readHold(ports) === null) {
-    const held = await placeHold(
-      ports,
-      `server.rejoin ${id} holds k3s until its database is wiped`,
-    );
+    const held = await placeHold(ports, rejoinHold(id));
     if (!held.ok) return await giveBack(tools, `k3s cannot be held: ${held.error.message}`);
   }
   const quorum = await safeQuorum(tools, uid);
@@ -119,7 +123,9 @@ export async function giveBack(tools: Tools, why: string, code?: string): Promis
   const hold = await readHold(ports);
   if (hold === null) return failed("and k3s was not stopped");
   // What a restore holds is no database to start k3s on.
-  if (!hold.includes(id)) return failed(`k3s stays held as it was before (${K3S_HOLD_FILE})`);
+  if (!isHoldOf(hold, KIND, id)) {
+    return failed(`k3s stays held as it was before (${K3S_HOLD_FILE})`);
+  }
   const lifted = await liftHold(ports);
   const started = lifted.ok ? await ports.systemd.start(K3S_UNIT) : lifted;
   if (started.ok) return failed("k3s is started again on its own database");

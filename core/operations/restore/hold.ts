@@ -39,6 +39,16 @@ export async function readHold({ disk }: Ports): Promise<string | null> {
   return read.value === null ? null : new TextDecoder().decode(read.value);
 }
 
+/** The words by which an operation's own hold is known. */
+export function holdWords(kind: string, id: string, until: string): string {
+  return `${kind} ${id} holds k3s until ${until}`;
+}
+
+/** Whether a hold is this very operation's: IDs may begin like each other. */
+export function isHoldOf(hold: string, kind: string, id: string): boolean {
+  return hold.startsWith(`${kind} ${id} holds `);
+}
+
 /** Lets k3s start again. Does not start it. */
 export async function liftHold(
   { disk, systemd }: Ports,

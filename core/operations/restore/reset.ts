@@ -8,7 +8,7 @@ import {
 import type { Probe, StepEnd, StepTools } from "../definition.ts";
 import { sayLines } from "../say_lines.ts";
 import { judgeReset, readDatabase } from "./database.ts";
-import { isUnitUp, placeHold } from "./hold.ts";
+import { holdWords, isUnitUp, placeHold } from "./hold.ts";
 import { saysResetDone, whyResetFailed } from "./k3s_words.ts";
 import type { RestoreParams } from "./params.ts";
 import { isProven, writeReceipt } from "./receipt.ts";
@@ -33,7 +33,7 @@ export async function resetRestore(tools: Tools): Promise<StepEnd> {
   if (await isUnitUp(ports) || !await isK3sQuiet(ports.machine)) {
     return { kind: "failed", message: `the reset was not begun: ${RUNS}` };
   }
-  const held = await placeHold(ports, `cluster.restore ${id} holds k3s until its reset succeeded`);
+  const held = await placeHold(ports, holdWords("cluster.restore", id, "its reset succeeded"));
   if (!held.ok) return await notBegun(held.error.message);
   const snapshot = await readySnapshot(tools);
   if (!snapshot.ok) return await notBegun(snapshot.error);

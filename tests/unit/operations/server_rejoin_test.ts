@@ -212,7 +212,8 @@ Deno.test("server.rejoin: one that never joins is told so, with what to look at;
 
 Deno.test("server.rejoin: what a restore holds is never started again on its old data", async () => {
   const machine = createRejoinMachine((it) => {
-    it.disk.put(K3S_HOLD_FILE, "cluster.restore op_9 holds k3s until its reset succeeded\n");
+    // Of another operation, although its words hold this one's ID.
+    it.disk.put(K3S_HOLD_FILE, "cluster.restore op_join2 holds k3s until its reset succeeded\n");
     it.disk.put(K3S_HOLD_DROP_IN, "x");
     void it.systemd.stop("k3s.service");
     it.third.healthy = false;
