@@ -11,17 +11,17 @@ export type LifeEvent =
   | "enrollment_refused"
   | "k3s_started"
   | "identity_revoked"
-  | "identity_accepted"
-  | "identity_lost";
+  | "identity_accepted";
 
 /**
  * The whole life in one table: from a stage, an event leads to a stage; what is not listed cannot happen.
+ * Where it begins is what the files say ({@link stageAtStart}).
  * Refused, revoked and identity_unreadable are idle: the program runs on, leaves everything alone, and
  * only a restart asks again. Syncing already goes on while k3s starts, so that a node whose API never
  * comes up can be seen and restored (protocol §4).
  */
 export const TRANSITIONS: Readonly<Record<Stage, Partial<Readonly<Record<LifeEvent, Stage>>>>> = {
-  unenrolled: { keys_stored: "enrolling", identity_lost: "identity_unreadable" },
+  unenrolled: { keys_stored: "enrolling" },
   enrolling: { enrolled: "starting_k3s", enrollment_refused: "refused" },
   refused: {},
   starting_k3s: { k3s_started: "syncing", identity_revoked: "revoked" },

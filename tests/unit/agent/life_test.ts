@@ -10,7 +10,6 @@ import { type Stage, STAGES } from "../../../core/state/state.ts";
 
 const MOVES: readonly [Stage, LifeEvent, Stage][] = [
   ["unenrolled", "keys_stored", "enrolling"],
-  ["unenrolled", "identity_lost", "identity_unreadable"],
   ["enrolling", "enrolled", "starting_k3s"],
   ["enrolling", "enrollment_refused", "refused"],
   ["starting_k3s", "k3s_started", "syncing"],
