@@ -2,6 +2,9 @@ import { createByteReader } from "./byte_reader.ts";
 import { type Answer, refuse, type Reply, type WireRequest } from "./message.ts";
 import { readRequest } from "./read_request.ts";
 
+/** Connections that may wait to be taken: a fleet that comes back after an outage comes at once. */
+const BACKLOG = 4096;
+
 /** How to listen. Always on 127.0.0.1. */
 export interface ListenOptions {
   /** 0: any free port. */
@@ -35,7 +38,7 @@ export function listen(options: ListenOptions): Listener {
   let port = options.port;
 
   const start = (): void => {
-    const address = { hostname: "127.0.0.1", port };
+    const address = { hostname: "127.0.0.1", port, tcpBacklog: BACKLOG };
     const started = options.tls === undefined
       ? Deno.listen(address)
       : Deno.listenTls({ ...address, ...options.tls });
