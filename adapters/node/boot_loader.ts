@@ -1,9 +1,11 @@
-import type { Boot, BootError } from "../../core/ports/boot.ts";
+import type { Boot, BootEntry, BootError } from "../../core/ports/boot.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Disk } from "../../core/ports/disk.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
+import { entryId } from "./boot_entry.ts";
 import { parseBootPaths, parseEntries } from "./bootctl_output.ts";
 import { readLoaderVariable } from "./efi_variable.ts";
+import { hasFirmwareEntry } from "./firmware_entries.ts";
 import { programFailed, type ProgramRun, runProgram } from "./program.ts";
 import { createRoot } from "./root.ts";
 
@@ -26,6 +28,29 @@ export interface NodeBootLoaderOptions {
 async function inFallbackFolder(disk: Disk, esp: string): Promise<readonly string[]> {
   const names = await disk.list(`${esp === "/" ? "" : esp}/EFI/BOOT`);
   return names.ok ? names.value ?? [] : [];
+}
+
+/** The images in `EFI/Linux`, each of which systemd-boot offers by its name (boot facts, Entry ids). */
+async function images(disk: Disk, esp: string): Promise<readonly BootEntry[] | null> {
+  const folder = `${esp === "/" ? "" : esp}/EFI/Linux`;
+  const names = await disk.list(folder);
+  if (!names.ok || names.value === null) return null;
+  return names.value.flatMap((name) => {
+    const id = entryId(name);
+    return id?.endsWith(".efi") ? [{ id, path: `${folder}/${name}` }] : [];
+  });
+}
+
+/** What bootctl lists, and the images that it does not list or tells no file of. */
+function withImages(
+  listed: readonly BootEntry[],
+  found: readonly BootEntry[],
+): readonly BootEntry[] {
+  const told = listed.map((entry) => ({
+    id: entry.id,
+    path: entry.path ?? found.find(({ id }) => id === entry.id)?.path ?? null,
+  }));
+  return [...told, ...found.filter(({ id }) => !listed.some((entry) => entry.id === id))];
 }
 
 /** systemd-boot, through `<root>/usr/bin/bootctl` and the EFI variables. Throws a RangeError for an id that must not be set. */
@@ -83,14 +108,15 @@ export function createNodeBootLoader(
       if (!mounted.startsWith("/")) {
         return fail({ code: "failed", message: `bootctl knows no ESP: it prints "${mounted}"` });
       }
+      const found = await images(disk, mounted);
       const list = await bootctl(["list", "--json=short"]);
-      if (!list.ok) return list;
-      const entries = parseEntries(list.value);
-      if (entries === null) {
+      if (!list.ok && found === null) return list;
+      const entries = list.ok ? parseEntries(list.value) : [];
+      if (entries === null && found === null) {
         return fail({ code: "failed", message: "what bootctl list prints is no list of entries" });
       }
+      // Of the ways to the loader the kernel and the ESP tell too.
       const status = await bootctl(["status"], true);
-      if (!status.ok) return status;
       const free = await disk.freeBytes(mounted);
       if (!free.ok) return fail({ code: "failed", message: free.error.message });
       const [loader, loaderFile, oneShot, pinned] = await Promise.all([
@@ -101,15 +127,23 @@ export function createNodeBootLoader(
       ]);
       for (const one of [loader, loaderFile, oneShot, pinned]) if (!one.ok) return one;
       const text = (one: Result<string | null, BootError>) => one.ok ? one.value : null;
+      const startedFrom = text(loaderFile)?.replaceAll("\\", "/") ?? null;
+      const ways = parseBootPaths(
+        status.ok ? status.value : "",
+        await inFallbackFolder(disk, mounted),
+      );
       return ok({
         esp: mounted,
         freeBytes: free.value,
         loader: text(loader),
-        loaderFile: text(loaderFile)?.replaceAll("\\", "/") ?? null,
-        entries,
+        loaderFile: startedFrom,
+        entries: withImages(entries ?? [], found ?? []),
         oneShot: text(oneShot),
         default: text(pinned),
-        ...parseBootPaths(status.value, await inFallbackFolder(disk, mounted)),
+        ...ways,
+        // The firmware starts this file by an entry alone.
+        firmwareEntry: ways.firmwareEntry ?? await hasFirmwareEntry(disk) ??
+          /^\/efi\/systemd\//i.test(startedFrom ?? ""),
       });
     },
     setOneShot: (id) => set("set-oneshot", "LoaderEntryOneShot", id),

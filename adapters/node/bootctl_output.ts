@@ -4,7 +4,8 @@ import { entryId } from "./boot_entry.ts";
 
 /** What `bootctl status` tells of the ways from the firmware to systemd-boot. */
 export interface BootPaths {
-  readonly firmwareEntry: boolean;
+  /** Null where it says nothing of the firmware's entries. */
+  readonly firmwareEntry: boolean | null;
   readonly fallbackLoader: boolean;
 }
 
@@ -27,9 +28,11 @@ export function parseBootPaths(status: string, fallbackFiles: readonly string[])
   const isThere = (file: string) => loaders.some((loader) => loader.file === file);
   const listed = section(status, "Boot Loaders Listed in EFI Variables:");
   return {
-    firmwareEntry: firmwareEntries(listed).some(({ file, isInOrder }) =>
-      isInOrder && file.startsWith("efi/systemd/") && isThere(file)
-    ),
+    firmwareEntry: listed.length === 0
+      ? null
+      : firmwareEntries(listed).some(({ file, isInOrder }) =>
+        isInOrder && file.startsWith("efi/systemd/") && (loaders.length === 0 || isThere(file))
+      ),
     fallbackLoader: fallbackFiles.map((name) => name.toLowerCase()).some((name) => {
       const told = loaders.find(({ file }) => file === `efi/boot/${name}`);
       return FALLBACK.test(name) && (told === undefined || told.product.startsWith("systemd-boot"));

@@ -1,7 +1,7 @@
 import type { Disk } from "../../core/ports/disk.ts";
 
 /** Where the kernel shows the firmware's variables. */
-const EFIVARS = "/sys/firmware/efi/efivars";
+export const EFIVARS = "/sys/firmware/efi/efivars";
 
 /** The vendor GUID of systemd's boot loader interface. */
 const LOADER_GUID = "4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
