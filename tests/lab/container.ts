@@ -41,6 +41,8 @@ export interface Container {
   /** Writes a file inside, with its folders; `mode` 0644 when absent. */
   writeFile(path: string, content: string | Uint8Array, mode?: number): Promise<void>;
   readFile(path: string): Promise<string>;
+  /** Whether there is something at a path; a link that leads nowhere is nothing. */
+  exists(path: string): Promise<boolean>;
   /** The identity of the present boot. */
   bootId(): Promise<string>;
   /** `systemctl reboot` inside; returns when the next boot is up. */
@@ -142,6 +144,9 @@ function containerOf(parts: Parts): Container {
   const readFile: Container["readFile"] = async (path) =>
     await Deno.readTextFile(await inside(path));
 
+  const exists: Container["exists"] = async (path) =>
+    await Deno.stat(await inside(path)).then(() => true, () => false);
+
   const bootId = async () => (await readFile("/proc/sys/kernel/random/boot_id")).trim();
 
   const waitRebooted = async (before: string) =>
@@ -181,6 +186,7 @@ function containerOf(parts: Parts): Container {
     run,
     writeFile,
     readFile,
+    exists,
     bootId,
     reboot,
     waitRebooted,

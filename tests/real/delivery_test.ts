@@ -4,8 +4,8 @@
  * Own updates on a real systemd, with the compiled program: a row for everything that can come between a
  * version that is wanted and one that runs. Each row has a machine of its own; some are played side by
  * side. The real ten minutes begin with the suite and are judged at its end, so it takes eleven minutes,
- * most of which it waits. PBX_LONG=1 adds orderly reboots at the points of the power cuts and outages of
- * real lengths (18 minutes).
+ * most of which it waits. PBX_LONG=1 adds orderly reboots and kills at the points of the power cuts
+ * and outages of real lengths (18 minutes).
  *
  * For whoever works on it: PBX_ROWS=PATTERN plays only rows of such names, PBX_LANES=N so many at a time.
  */
@@ -32,7 +32,7 @@ const matrix = wanted([
   ...trialRows(programs),
   ...sequenceRows(programs),
   ...cutRows(programs, "power cut"),
-  ...isLong ? cutRows(programs, "reboot") : [],
+  ...isLong ? [...cutRows(programs, "reboot"), ...cutRows(programs, "kill")] : [],
   ...diskRows(programs),
   ...clockRows(programs),
 ]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { hold, type Moment, waitHeld } from "./gate.ts";
+import { hold, type Moment, open, waitHeld } from "./gate.ts";
 import type { Row } from "./lanes.ts";
 import { type Machine, type MachineOptions, onMachine } from "./machine.ts";
 import { mute, type Program, type Programs } from "./programs.ts";
@@ -16,6 +16,8 @@ interface Point {
   after?(machine: Machine): void;
   /** Whether the new version is the right one in the end. */
   readonly stays: boolean;
+  /** The unit that is at work. */
+  readonly unit: string;
   /** What `status` says at the point, before the machine goes down. */
   readonly status?: RegExp;
 }
@@ -29,25 +31,32 @@ const VERSION = "0.2.0";
 const PATIENT_S = 60;
 const SHORT_S = 4;
 
-/** How the machine goes down. */
+/** How the machine, or the unit that is at work, goes down. */
 const WAYS = {
-  "power cut": (machine: Machine) => machine.container.powerCut(),
-  "reboot": (machine: Machine) => machine.container.reboot(),
+  "power cut": ({ container }: Machine) => container.powerCut(),
+  "reboot": ({ container }: Machine) => container.reboot(),
+  "kill": async ({ container }: Machine, unit: string) => {
+    await container.exec(["systemctl", "kill", "--kill-who=all", "--signal=KILL", unit]);
+    await open(container);
+  },
 } as const;
 /** One of them. */
 export type Way = keyof typeof WAYS;
 
-/** The machine goes down at every point between the download and the end of the timer. */
+/**
+ * The machine goes down at every point between the download and the end of the timer, or the unit that is
+ * at work is killed there.
+ */
 export function cutRows(programs: Programs, way: Way): readonly Row[] {
   const { first, second } = programs;
   const points = [...installPoints(programs), ...provenPoints(second), ...rollbackPoints()];
-  return points.map(({ name, program, options, reach, after, stays, status }) => ({
+  return points.map(({ name, program, options, reach, after, stays, unit, status }) => ({
     name: `${way} ${name}: ${stays ? "the new version runs" : "the previous version runs"}`,
     play: () =>
       onMachine(programs, options, async (machine) => {
         await reach(machine);
         if (status !== undefined) assert.match(await machine.statusText(), status);
-        const down = WAYS[way](machine);
+        const down = WAYS[way](machine, unit);
         after?.(machine);
         await down;
         await judge(machine, {
@@ -82,6 +91,7 @@ function installPoints(programs: Programs): readonly Point[] {
       program: second,
       options,
       stays: true,
+      unit: AGENT,
       status: /^update +0\.1\.0 to 0\.2\.0, step fetch since \S+$/m,
       async reach(machine) {
         await machine.update(second, [{ holdAfter: half }]);
@@ -97,6 +107,7 @@ function installPoints(programs: Programs): readonly Point[] {
       program: second,
       options,
       stays: true,
+      unit: AGENT,
       status: /^update +0\.1\.0 to 0\.2\.0, step run since \S+$/m,
       async reach(machine) {
         await hold(machine.container, moment);
@@ -109,6 +120,7 @@ function installPoints(programs: Programs): readonly Point[] {
       program: second,
       options,
       stays: true,
+      unit: AGENT,
       status: /^update +0\.1\.0 to 0\.2\.0, step arm since \S+$/m,
       async reach(machine) {
         await hold(machine.container, moment);
@@ -121,6 +133,7 @@ function installPoints(programs: Programs): readonly Point[] {
       program: second,
       options: { ...options, restart: 30 },
       stays: true,
+      unit: AGENT,
       async reach(machine) {
         await machine.update(second);
         await machine.untilSwapped();
@@ -144,6 +157,7 @@ function provenPoints(second: Program): readonly Point[] {
       program: second,
       options,
       stays: true,
+      unit: AGENT,
       status: /^update +0\.1\.0 to 0\.2\.0, step trial since \S+, must sync by \S+$/m,
       async reach(machine) {
         await machine.update(second);
@@ -159,6 +173,7 @@ function provenPoints(second: Program): readonly Point[] {
       program: second,
       options,
       stays: true,
+      unit: AGENT,
       async reach(machine) {
         await machine.update(second);
         await machine.untilSwapped();
@@ -187,6 +202,7 @@ function rollbackPoints(): readonly Point[] {
     program,
     options: { trial: SHORT_S, gated: true },
     stays: false,
+    unit: "pbx-agent-rollback.service",
     async reach(machine) {
       await machine.update(program);
       await machine.untilSwapped();

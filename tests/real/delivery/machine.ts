@@ -215,12 +215,12 @@ function machineOf(container: Container, portal: RunningPortal, files: FileServe
     mend: () => void (memory.faults = []),
     outage: async (down) => await admin("POST", "/outage", { down }),
     until: (what, look, { timeoutMs } = { timeoutMs: WAIT_MS }) =>
-      waitUntil(what, async () => await look(), { timeoutMs, everyMs: 50 }),
+      waitUntil(what, async () => await look(), { timeoutMs, everyMs: 100 }),
     async untilSwapped() {
-      const test = `[ -e ${TRIAL_FILE} ] && [ ! -e ${BIN}.new ]`;
-      await waitUntil("the new program in its place", async () => {
-        return (await container.exec(["sh", "-c", test])).code === 0 || undefined;
-      }, { timeoutMs: WAIT_MS });
+      await machine.until("the new program in its place", async () => {
+        if (!await container.exists(TRIAL_FILE)) return undefined;
+        return !await container.exists(`${BIN}.new`) || undefined;
+      });
     },
     async untilStep(step) {
       await machine.until(`the step ${step}`, async () => {
