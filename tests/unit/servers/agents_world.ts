@@ -36,7 +36,7 @@ export interface SimServer {
   loseDatabase(): void;
 }
 
-/** Three servers with the real agent on each, in virtual time. */
+/** Servers of one cluster with the real agent on each, in virtual time. */
 export interface AgentsWorld {
   readonly clock: FakeClock;
   readonly etcd: EtcdWorld;
@@ -48,14 +48,20 @@ export interface AgentsWorld {
   stop(): void;
 }
 
-/** @param random 0 up to 1, by the seed */
-export function createAgentsWorld(random: () => number): AgentsWorld {
+/**
+ * @param random 0 up to 1, by the seed
+ * @param size how many servers the cluster has
+ */
+export function createAgentsWorld(random: () => number, size = 3): AgentsWorld {
   const clock = createFakeClock({ now: START });
   const delay = () => random() < 0.95 ? random() * 40 : random() * 4_500;
   const box: { etcd?: EtcdWorld } = {};
   const portal = createSmallPortal(clock, () => world.outage);
   const etcd = () => box.etcd ?? missing();
-  const servers = [0, 1, 2].map((number) => createServer(number, { clock, portal, etcd }));
+  const servers = Array.from(
+    { length: size },
+    (_, number) => createServer(number, { clock, portal, etcd, size }),
+  );
   box.etcd = createEtcdWorld(
     clock,
     servers.map(({ name, machine }) => ({
@@ -138,10 +144,11 @@ function itemsOf(list: JsonObject | null): readonly JsonObject[] {
 interface Parts {
   readonly clock: FakeClock;
   readonly portal: SmallPortal;
+  readonly size: number;
   etcd(): EtcdWorld;
 }
 
-function createServer(number: number, { clock, portal, etcd }: Parts): SimServer {
+function createServer(number: number, { clock, portal, etcd, size }: Parts): SimServer {
   const name = `demo-${number + 1}`;
   const isHeld = ({ disk }: Machine) =>
     disk.text(K3S_HOLD_FILE) !== null && disk.text(K3S_HOLD_DROP_IN) !== null;
@@ -156,7 +163,7 @@ function createServer(number: number, { clock, portal, etcd }: Parts): SimServer
           : systemd.start(unit),
     },
   }));
-  layOut(machine, number, name);
+  layOut(machine, { number, name, size });
   let process = { dead: true, gate: Promise.resolve(), open: () => {} };
 
   const server: SimServer = {
@@ -226,8 +233,11 @@ function setUnit({ systemd }: Machine, state: "active" | "inactive"): void {
   if (unit !== undefined) unit.state = state;
 }
 
-/** A settled server of three: its cluster has a Secret to keep, and the first one is joined by the others. */
-function layOut(machine: Machine, number: number, name: string): void {
+/** A settled server: its cluster has a Secret to keep, and the first one is joined by the others. */
+function layOut(
+  machine: Machine,
+  { number, name, size }: { readonly number: number; readonly name: string; readonly size: number },
+): void {
   const { disk } = machine;
   for (const path of [IDENTITY_FILE, BOOTSTRAP_FILE]) {
     disk.put(path, (disk.text(path) ?? "").replaceAll(`"${NODE}"`, `"${name}"`));
@@ -239,7 +249,7 @@ function layOut(machine: Machine, number: number, name: string): void {
     JSON.stringify({
       ...state,
       kube_system_uid: UID,
-      desired: { tag: "tag-1", state: { ...desiredWith(3), secrets } },
+      desired: { tag: "tag-1", state: { ...desiredWith(size), secrets } },
     }),
   );
   const joins = number === 0 ? "cluster-init: true" : 'server: "https://10.0.0.1:6443"';
