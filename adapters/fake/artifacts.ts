@@ -24,7 +24,7 @@ export function createFakeArtifacts(disk: Disk): FakeArtifacts {
   return {
     files,
     asked,
-    async fetch(artifact, path, { mode, signal, onProgress }) {
+    async fetch(artifact, path, { mode, signal, onProgress, resume }) {
       const wrong = (code: Parameters<typeof artifactError>[1], what: string) =>
         fail(artifactError(artifact, code, what));
       asked.push(artifact.url);
@@ -45,6 +45,9 @@ export function createFakeArtifacts(disk: Disk): FakeArtifacts {
       }
       if (!(file instanceof Uint8Array)) {
         onProgress?.(file.cutAfter, limit ?? artifact.size);
+        const stays = resume === true && artifact.encoding === undefined;
+        if (stays) await disk.write(path, bytes.slice(0, file.cutAfter), mode);
+        else await disk.remove(path);
         return wrong("cut", "it ended in the middle");
       }
       const pieces: Uint8Array[] = [];

@@ -1,11 +1,17 @@
 import * as fs from "node:fs/promises";
-import type { ArtifactError, ArtifactFile, Artifacts } from "../../core/ports/artifact.ts";
+import type {
+  ArtifactError,
+  ArtifactFile,
+  ArtifactOptions,
+  Artifacts,
+} from "../../core/ports/artifact.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import { retryAfterMs } from "../../core/protocol/retry_after.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { artifactError, checkArtifact, Wrong } from "../artifact_check.ts";
 import { diskError } from "./disk_error.ts";
 import { createHttpClients, proxyEnvironment } from "./http_clients.ts";
+import { openPartialFile, type PartialFile } from "./partial_file.ts";
 import { type Environment, proxyFor } from "./proxy.ts";
 import { type Outcome, resume } from "./resume.ts";
 import { createRoot } from "./root.ts";
@@ -38,58 +44,85 @@ export function createNodeArtifacts(options: NodeArtifactsOptions): Artifacts {
   const at = createRoot(options.root);
   const environment = options.environment ?? proxyEnvironment();
 
+  /** One attempt at all of it, which goes on from what is there only if `keep` says so. */
+  async function attempt(
+    artifact: ArtifactFile,
+    path: string,
+    { mode, signal, onProgress, resume }: ArtifactOptions,
+    keep: boolean,
+  ): Promise<{ readonly kept: number; readonly got: Result<void, ArtifactError> }> {
+    const wrong = (code: ArtifactError["code"], what: string) =>
+      artifactError(artifact, code, what);
+    const route = proxyFor(new URL(artifact.url), environment);
+    if (route.kind === "invalid") {
+      return { kept: 0, got: fail(wrong("cut", `${route.variable} holds no proxy URL`)) };
+    }
+    let file: PartialFile;
+    try {
+      file = await openPartialFile(at(path), mode, keep ? artifact.size : 0);
+    } catch (cause) {
+      return { kept: 0, got: fail(onDisk(path, cause)) };
+    }
+    const { kept } = file;
+    const clients = createHttpClients(options.caPem);
+    let replays = true;
+    const check = checkArtifact(
+      artifact,
+      (bytes) => replays ? Promise.resolve() : file.write(bytes),
+    );
+    let stays = false;
+    try {
+      await file.replay(check.take);
+      replays = false;
+      const got = await download(artifact, {
+        clock,
+        version,
+        kept,
+        client: clients.for(route.kind === "proxy" ? route.url : null, "fresh"),
+        take: check.take,
+        ...(signal === undefined ? {} : { signal }),
+        onProgress: (done) => onProgress?.(done, artifact.encoded_size ?? artifact.size),
+      });
+      if (!got.ok) {
+        const mayGoOn = got.error.code === "cut" || got.error.code === "stopped";
+        stays = resume === true && artifact.encoding === undefined && mayGoOn;
+        return { kept, got };
+      }
+      await check.end();
+      await file.sync();
+      stays = true;
+      return { kept, got: ok(undefined) };
+    } catch (cause) {
+      const error = cause instanceof Wrong ? wrong(cause.code, cause.message) : onDisk(path, cause);
+      return { kept, got: fail(error) };
+    } finally {
+      check.abandon();
+      clients.close();
+      await file.close().catch(() => {});
+      if (!stays) await fs.rm(at(path), { force: true }).catch(() => {});
+    }
+  }
+
   return {
-    async fetch(artifact, path, { mode, signal, onProgress }) {
-      const url = new URL(artifact.url);
-      const wrong = (code: ArtifactError["code"], what: string) =>
-        artifactError(artifact, code, what);
-      const route = proxyFor(url, environment);
-      if (route.kind === "invalid") {
-        return fail(wrong("cut", `${route.variable} holds no proxy URL`));
-      }
-      let file: fs.FileHandle;
-      try {
-        await fs.rm(at(path), { force: true });
-        file = await fs.open(at(path), "wx", mode);
-      } catch (cause) {
-        return fail(onDisk(path, cause));
-      }
-      const clients = createHttpClients(options.caPem);
-      const check = checkArtifact(artifact, (bytes) => writeAll(file, bytes));
-      let whole = false;
-      try {
-        // The umask may have narrowed the mode.
-        await file.chmod(mode);
-        const got = await download(artifact, {
-          clock,
-          version,
-          client: clients.for(route.kind === "proxy" ? route.url : null, "fresh"),
-          take: check.take,
-          ...(signal === undefined ? {} : { signal }),
-          onProgress: (done) => onProgress?.(done, artifact.encoded_size ?? artifact.size),
-        });
-        if (!got.ok) return got;
-        await check.end();
-        await file.sync();
-        whole = true;
-        return ok(undefined);
-      } catch (cause) {
-        if (cause instanceof Wrong) return fail(wrong(cause.code, cause.message));
-        return fail(onDisk(path, cause));
-      } finally {
-        check.abandon();
-        clients.close();
-        await file.close().catch(() => {});
-        if (!whole) await fs.rm(at(path), { force: true }).catch(() => {});
-      }
+    async fetch(artifact, path, how) {
+      const keep = how.resume === true && artifact.encoding === undefined;
+      const { kept, got } = await attempt(artifact, path, how, keep);
+      // What was kept may have lost bytes with the power, and be what is wrong.
+      if (kept === 0 || got.ok || !BY_WHAT_WAS_KEPT.includes(got.error.code)) return got;
+      return (await attempt(artifact, path, how, false)).got;
     },
   };
 }
+
+/** How a download ends that goes on from bytes of another file. */
+const BY_WHAT_WAS_KEPT: readonly ArtifactError["code"][] = ["wrong_hash", "wrong_size", "refused"];
 
 type Ended = Outcome<ArtifactError>;
 
 interface Downloading extends Pick<Sending, "client" | "clock" | "signal"> {
   readonly version: string;
+  /** Bytes of the beginning that need not travel. */
+  readonly kept: number;
   take(bytes: Uint8Array): Promise<void>;
   onProgress(done: number): void;
 }
@@ -97,13 +130,13 @@ interface Downloading extends Pick<Sending, "client" | "clock" | "signal"> {
 /** Hands every byte that travels to `take`, once and in order. Throws what `take` throws. */
 async function download(
   artifact: ArtifactFile,
-  { clock, client, signal, version, take, onProgress }: Downloading,
+  { clock, client, signal, version, kept, take, onProgress }: Downloading,
 ): Promise<Result<void, ArtifactError>> {
   const url = new URL(artifact.url);
   const limit = artifact.encoding === undefined ? artifact.size : artifact.encoded_size ?? null;
   // A gzip file of unknown length is never much longer than what is in it.
   const most = limit ?? artifact.size + Math.ceil(artifact.size / 100) + GZIP_FRAME_BYTES;
-  let total = 0;
+  let total = kept;
   let etag = "";
   const error = (code: ArtifactError["code"], what: string) => artifactError(artifact, code, what);
   const over = (code: ArtifactError["code"], what: string) =>
@@ -208,10 +241,4 @@ function strong(etag: string | null): string {
 function onDisk(path: string, cause: unknown): ArtifactError {
   const { code, message } = diskError("write", path, cause);
   return { code: code === "full" ? "disk_full" : "disk", message };
-}
-
-async function writeAll(file: fs.FileHandle, bytes: Uint8Array): Promise<void> {
-  for (let at = 0; at < bytes.length;) {
-    at += (await file.write(bytes, at, bytes.length - at, null)).bytesWritten;
-  }
 }

@@ -40,6 +40,11 @@ export interface ArtifactOptions {
   readonly mode: number;
   /** Ends it early (`stopped`). */
   readonly signal?: AbortSignal;
+  /**
+   * What a cut or a stop leaves at `path` stays there, and an earlier call's is gone on from, in a later
+   * process too. Files that travel compressed begin anew.
+   */
+  readonly resume?: boolean;
   /** Bytes that have travelled so far, and in all as far as the manifest says it. */
   onProgress?(done: number, total: number): void;
 }
@@ -53,7 +58,7 @@ export interface Artifacts {
    * Streams the file to `path`, decoded on the way, and syncs it. Its folder must exist. What travels,
    * what is written and its SHA-256 are held against the manifest's; a download that is cut goes on
    * where it was, as long as each connection brings something new. `path` is removed unless all of it is
-   * right.
+   * right, or the rest may be had with `resume`.
    */
   fetch(
     artifact: ArtifactFile,

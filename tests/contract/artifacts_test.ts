@@ -170,3 +170,45 @@ Deno.test("artifacts, node: names itself and asks for the bytes as they are; not
   assert.deepEqual(Object.keys(headers).filter((name) => name.startsWith("pbx-")), []);
   await world.close();
 });
+
+Deno.test("artifacts, node: what was left is gone on from by another process, and only what is missing travels", async () => {
+  const world = await openNode();
+  const noise = crypto.getRandomValues(new Uint8Array(60_000));
+  const options = { mode: 0o600, resume: true };
+  const progress: number[] = [];
+  const onProgress = (done: number) => void progress.push(done);
+  const cut = described(noise, world.serve({ kind: "cut", bytes: noise, after: 25_000 }), false);
+  const first = await world.artifacts.fetch(cut, TARGET, options);
+  assert.equal(!first.ok && first.error.code, "cut");
+  assert.deepEqual(await world.disk.read(TARGET), { ok: true, value: noise.slice(0, 25_000) });
+
+  const whole = described(noise, world.stutter(noise, 60_000, true), false);
+  const second = await world.artifacts.fetch(whole, TARGET, { ...options, onProgress });
+  assert.deepEqual(second, { ok: true, value: undefined });
+  assert.deepEqual(await world.disk.read(TARGET), { ok: true, value: noise });
+  assert.ok((progress[0] ?? 0) > 25_000 && progress.at(-1) === 60_000, String(progress));
+  await world.close();
+});
+
+Deno.test("artifacts, node: what was left of another file, or lost bytes with the power, begins anew", async () => {
+  const world = await openNode();
+  const noise = crypto.getRandomValues(new Uint8Array(60_000));
+  for (const left of [new Uint8Array(25_000), new Uint8Array(60_000), new Uint8Array(70_000)]) {
+    assert.ok((await world.disk.write(TARGET, left, 0o600)).ok);
+    const artifact = described(noise, world.stutter(noise, 60_000, true), false);
+    const got = await world.artifacts.fetch(artifact, TARGET, { mode: 0o600, resume: true });
+    assert.deepEqual(got, { ok: true, value: undefined });
+    assert.deepEqual(await world.disk.read(TARGET), { ok: true, value: noise });
+  }
+  await world.close();
+});
+
+Deno.test("artifacts, node: what is wrong goes, whatever may be gone on from", async () => {
+  const world = await openNode();
+  const noise = crypto.getRandomValues(new Uint8Array(60_000));
+  const artifact = described(noise, world.serve({ kind: "bytes", bytes: noise.slice(1) }), false);
+  const got = await world.artifacts.fetch(artifact, TARGET, { mode: 0o600, resume: true });
+  assert.equal(!got.ok && got.error.code, "wrong_size");
+  assert.deepEqual(await world.disk.read(TARGET), { ok: true, value: null });
+  await world.close();
+});

@@ -15,7 +15,10 @@ const IMAGE_MODE = 0o777;
 /** How long to wait before a download that was cut is begun again, milliseconds. */
 const AGAIN_MS = 10_000;
 
-/** Streams the image to the ESP, to a name that no boot loader takes, hashed on the way. */
+/**
+ * Streams the image to the ESP, to a name that no boot loader takes, hashed on the way. What a cut leaves of
+ * it is gone on from, after a reboot too.
+ */
 export async function fetchImage(tools: Tools): Promise<StepEnd> {
   const { ports } = tools;
   const plan = planOf(tools.handed);
@@ -29,8 +32,8 @@ export async function fetchImage(tools: Tools): Promise<StepEnd> {
       return { kind: "done", evidence: `${path} has the SHA-256 of the manifest already` };
     }
   }
-  await dropParts(ports.disk, view.value);
   const path = partPath(esp, boot_entry);
+  await dropParts(ports.disk, view.value, path);
   const fetched = await fetchTo(tools, plan, path);
   if (!fetched.ok) {
     const { code, message } = fetched.error;
@@ -42,12 +45,17 @@ export async function fetchImage(tools: Tools): Promise<StepEnd> {
   };
 }
 
-/** What earlier upgrades left half fetched. */
-export async function dropParts(disk: Disk, { esp }: BootView): Promise<void> {
+/** Takes away what upgrades left half fetched, but for one. */
+export async function dropParts(
+  disk: Disk,
+  { esp }: BootView,
+  keep: string | null = null,
+): Promise<void> {
   const folder = imageFolder(esp);
   const names = await disk.list(folder);
   for (const name of names.ok ? names.value ?? [] : []) {
-    if (isPart(name)) await disk.remove(`${folder}/${name}`);
+    const path = `${folder}/${name}`;
+    if (isPart(name) && path !== keep) await disk.remove(path);
   }
 }
 
@@ -62,6 +70,7 @@ async function fetchTo(
     let told: Promise<void> = Promise.resolve();
     const fetched = await artifacts.fetch(image, path, {
       mode: IMAGE_MODE,
+      resume: true,
       signal,
       onProgress(done, total) {
         told = told.then(() => progress({ done, total, unit: "bytes" }));
@@ -70,7 +79,7 @@ async function fetchTo(
     await told;
     if (fetched.ok || fetched.error.code !== "cut" || signal.aborted) return fetched;
     await say(`${fetched.error.message}; trying again`);
-    await clock.sleep(AGAIN_MS, signal);
+    await clock.sleep(Math.max(AGAIN_MS, fetched.error.waitMs ?? 0), signal);
     if (signal.aborted) return fetched;
   }
 }

@@ -57,11 +57,22 @@ export function nodeFindings(
   return findings;
 }
 
-/** A Deployment is believed where its status is about the spec that is there now. */
+/**
+ * A Deployment is believed where its status is not about an older spec; by its condition, and where it has
+ * none by its counts.
+ */
 function deploymentFinding(deployment: JsonObject): string[] {
   const generation = at(deployment, "metadata", "generation");
-  const isObserved = generation === undefined ||
-    generation === at(deployment, "status", "observedGeneration");
-  if (isObserved && conditionStatus(deployment, "Available") === "True") return [];
+  const observed = at(deployment, "status", "observedGeneration");
+  const isObserved = generation === undefined || observed === undefined || generation === observed;
+  const available = conditionStatus(deployment, "Available");
+  const isAvailable = available === null ? hasEnough(deployment) : available === "True";
+  if (isObserved && isAvailable) return [];
   return [`Deployment kube-system/${at(deployment, "metadata", "name")} is not available`];
+}
+
+/** As many replicas are available as are wanted: 1, where the spec does not say. */
+function hasEnough(deployment: JsonObject): boolean {
+  const wanted = Number(at(deployment, "spec", "replicas") ?? 1);
+  return Number(at(deployment, "status", "availableReplicas") ?? 0) >= wanted;
 }

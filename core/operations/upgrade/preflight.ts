@@ -14,7 +14,7 @@ import type { UpgradeParams } from "./params.ts";
 type Tools = StepTools<UpgradeParams>;
 
 /** How long the portal may keep the manifest from the agent, milliseconds. */
-const MANIFEST_MS = 300_000;
+const MANIFEST_MS = 60_000;
 
 /** Looks at everything that can be known before anything is changed, and tells all that is against it. */
 export async function preflight(tools: Tools): Promise<StepEnd> {
