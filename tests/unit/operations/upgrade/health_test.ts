@@ -74,3 +74,30 @@ Deno.test("healthFindings: every Deployment of kube-system, and no other, has to
   k8s.breakWith({ kind: "down" });
   assert.match((await found()).join(), /readyz/);
 });
+
+Deno.test("healthFindings: a Deployment without conditions is judged by its counts", async () => {
+  const rows: readonly [JsonObject, JsonObject, boolean][] = [
+    [{ replicas: 2 }, { availableReplicas: 2 }, true],
+    [{ replicas: 2 }, { availableReplicas: 1 }, false],
+    [{}, { availableReplicas: 1 }, true],
+    [{}, {}, false],
+    [{ replicas: 0 }, {}, true],
+    [{ replicas: 1 }, {
+      availableReplicas: 1,
+      conditions: [{ type: "Available", status: "False" }],
+    }, false],
+  ];
+  for (const [spec, status, isAvailable] of rows) {
+    const k8s = createFakeK8s();
+    k8s.write("/api/v1/nodes/demo-1", node("True", NEW), "kubelet");
+    k8s.write("/apis/apps/v1/namespaces/kube-system/deployments/coredns", {
+      apiVersion: "apps/v1",
+      kind: "Deployment",
+      metadata: { name: "coredns", namespace: "kube-system" },
+      spec,
+      status,
+    }, "test");
+    const findings = await healthFindings({ k8s }, EXPECTED);
+    assert.equal(findings.length === 0, isAvailable, JSON.stringify([spec, status, findings]));
+  }
+});
