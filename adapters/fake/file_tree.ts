@@ -54,12 +54,15 @@ export function segmentsOf(path: string): readonly string[] {
 /** What is at a canonical path, or null. */
 export function find(root: FolderNode, path: string): TreeNode | null {
   let node: TreeNode = root;
-  for (const segment of segmentsOf(path)) {
+  for (let at = 1; at < path.length;) {
+    const slash = path.indexOf("/", at);
+    const end = slash < 0 ? path.length : slash;
     const next: TreeNode | undefined = node.kind === "directory"
-      ? node.entries.get(segment)
+      ? node.entries.get(path.slice(at, end))
       : undefined;
     if (next === undefined) return null;
     node = next;
+    at = end + 1;
   }
   return node;
 }

@@ -65,9 +65,8 @@ export async function raiseCondition(
 ): Promise<void> {
   const { store, ports } = context;
   const shown = message.slice(0, MAX_MESSAGE);
-  if (!store.state.conditions.some((one) => one.code === code && one.message === shown)) {
-    ports.log.write("warn", code, shown);
-  }
+  if (store.state.conditions.some((one) => one.code === code && one.message === shown)) return;
+  ports.log.write("warn", code, shown);
   const now = timestamp(context);
   await store.keep((state) => ({
     ...state,

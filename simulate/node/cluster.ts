@@ -57,6 +57,8 @@ const KUBE_SYSTEM = "/api/v1/namespaces/kube-system";
 const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 const SNAPSHOT_FILES = "/apis/k3s.cattle.io/v1/etcdsnapshotfiles";
 const SNAPSHOTS_KEPT = 3;
+/** What `k3s_started` says where it starts on half a database. */
+export const HALF = "on half a database";
 const RESET_DONE = "Managed etcd cluster membership has been reset, restart without " +
   "--cluster-reset flag now.";
 
@@ -67,6 +69,8 @@ export function createCluster(options: ClusterOptions): Cluster {
   /** Counts starts and ends, so that what an earlier start set going stops there. */
   let turn = 0;
   let resetting: (() => boolean) | null = null;
+  /** A reset was begun and has not come to its end. */
+  let isHalf = false;
   const saved: string[] = [];
   let snapshot: { readonly of: string; readonly bytes: Uint8Array } | null = null;
 
@@ -158,7 +162,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     if (unit === "active" || isHeld()) return;
     turn += 1;
     unit = "active";
-    observe({ kind: "effect", what: "k3s_started", detail: "" });
+    observe({ kind: "effect", what: "k3s_started", detail: isHalf ? HALF : "" });
     void comeUp();
   }
 
@@ -224,6 +228,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     const stages = [
       () => {
         observe({ kind: "effect", what: "reset_begun", detail: "" });
+        isHalf = true;
         moveFolder(`${DATABASE}/etcd`, `${DATABASE}/etcd-old-${now}`);
         disk.put(`${DATABASE}/etcd/.keep`, "");
       },
@@ -244,6 +249,7 @@ export function createCluster(options: ClusterOptions): Cluster {
     }
     resetting = null;
     if (!isAlive()) return { code: 1 };
+    isHalf = false;
     // Back to how it was: what was applied since the snapshot is gone.
     for (const name of ["hcloud", "pbx-etcd-s3"]) api.drop(`${KUBE_SYSTEM}/secrets/${name}`);
     print(RESET_DONE);

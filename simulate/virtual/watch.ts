@@ -99,7 +99,7 @@ export function createWatch(watched: Watched): Watch {
           return onLog(event);
         case "effect":
           if (event.what === "applied") onApplied(event.detail);
-          return operations.onEffect(event.what);
+          return operations.onEffect(event.what, event.detail);
         default:
           return;
       }

@@ -1,6 +1,7 @@
 import type { Answer } from "../../adapters/portal/http/message.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import type { Effect, NodeEvent } from "../node/node_event.ts";
+import { HALF } from "../node/cluster.ts";
 import type { Watched } from "./watch.ts";
 
 /** Operations: one at a time, what destroys once, a success only where it is one. */
@@ -41,7 +42,10 @@ export function watchOperations({ portal, node, broken }: Watched) {
       const id = String(fields["operation"]);
       if (event === "operation_taken" && fields["state"] === undefined) began(id);
     },
-    onEffect(what: Effect): void {
+    onEffect(what: Effect, detail: string): void {
+      if (what === "k3s_started" && detail === HALF) {
+        broken("half_a_database_is_held", `k3s starts ${HALF}`);
+      }
       if (what !== "reset_begun" || running === null) return;
       const times = (resets.get(running) ?? 0) + 1;
       resets.set(running, times);
