@@ -50,6 +50,20 @@ Deno.test("PERMISSIONS: every path of the agent lies in what it owns, or may rea
   }
 });
 
+Deno.test("PERMISSIONS: every program that an adapter names may be run, and no other", async () => {
+  const allowed = PERMISSIONS.filter(({ may }) => may === "run").map(({ what }) => what);
+  const named = new Set<string>();
+  const folder = new URL("../../../../adapters/node/", import.meta.url);
+  for await (const { name } of Deno.readDir(folder)) {
+    if (!name.endsWith(".ts")) continue;
+    const text = await Deno.readTextFile(new URL(name, folder));
+    for (const [, path = ""] of text.matchAll(/"(\/usr\/(?:local\/)?s?bin\/[a-z0-9-]+)"/g)) {
+      named.add(path);
+    }
+  }
+  assert.deepEqual([...named].sort(), allowed.sort());
+});
+
 Deno.test("permissionFlags: a lab's root goes before every path", () => {
   const flags = permissionFlags("/lab/root");
   for (const flag of flags.filter((one) => /allow-(?:read|write|run)/.test(one))) {
