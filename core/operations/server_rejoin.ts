@@ -6,17 +6,10 @@ import { fail, ok, type Result } from "../result.ts";
 import { K3S_DATABASE_DIRECTORY, K3S_HOLD_FILE, K3S_UNIT } from "../state/paths.ts";
 import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
 import { hasK3sEnded } from "./k3s_stop.ts";
+import { isNoMember, NO_MEMBER } from "./rejoin/no_member.ts";
 import { memberName } from "./rejoin/quorum.ts";
 import { proveJoined } from "./rejoin/prove_joined.ts";
-import {
-  clear,
-  giveBack,
-  probeWipe,
-  quorumNow,
-  rejoinHold,
-  Stopped,
-  wipeDb,
-} from "./rejoin/wipe.ts";
+import { clear, giveBack, hold, probeWipe, quorumNow, Stopped, wipeDb } from "./rejoin/wipe.ts";
 import { readDatabase } from "./restore/database.ts";
 import { isUnitUp, liftHold, placeHold, readHold } from "./restore/hold.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
@@ -46,21 +39,20 @@ export const serverRejoin = defineOperation({
 
 /** Checks, holds k3s and stops it. */
 async function stopK3s(tools: Tools): Promise<StepEnd> {
-  const { id, ports, say } = tools;
+  const { ports, say } = tools;
   const uid = await knownUid(tools);
   if (!uid.ok) return await giveBack(tools, uid.error, "checks_failed");
   const busy = await snapshotUnderWay(tools);
   if (busy !== null) return await giveBack(tools, busy, "checks_failed");
-  const quorum = await quorumNow(tools, uid.value);
+  const noMember = await isNoMember(tools);
+  const quorum = noMember ? ok(NO_MEMBER) : await quorumNow(tools, uid.value);
   if (!quorum.ok) return await giveBack(tools, quorum.error, "checks_failed");
   const { isSafe, words } = quorum.value;
   await say(words);
   if (!isSafe) return await giveBack(tools, words, "no_majority");
 
-  if (await readHold(ports) === null) {
-    const held = await placeHold(ports, rejoinHold(id));
-    if (!held.ok) return await giveBack(tools, `k3s cannot be held: ${held.error.message}`);
-  }
+  const held = await hold(tools);
+  if (!held.ok) return await giveBack(tools, `k3s cannot be held: ${held.error.message}`);
   const stop = await ports.systemd.stop(K3S_UNIT);
   if (!stop.ok) await say(stop.error.message);
   if (!await hasK3sEnded(tools)) {
@@ -72,6 +64,7 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
       uid: uid.value,
       before: await readDatabase(ports.disk),
       member: await memberName(ports),
+      no_member: noMember,
     },
     evidence: `${K3S_UNIT} is stopped and held; ${words}`,
   };
@@ -128,13 +121,13 @@ async function startK3s(tools: Tools): Promise<StepEnd> {
 /** Waits until this server is a member of the same cluster. In another one it is stopped again. */
 async function waitApi(tools: Tools): Promise<StepEnd> {
   const { ports, say, waitFor } = tools;
-  const { uid } = Stopped.parse(tools.handed);
+  const { uid, no_member } = Stopped.parse(tools.handed);
   // Only this step holds k3s again after it was started: it was cut short right after that.
   const held = await readHold(ports);
   if (held !== null) return await stopWrongCluster(tools, held);
   let why = "";
   const end = await waitFor("this server to be in its cluster again", async () => {
-    const proof = await proveJoined(ports, uid);
+    const proof = await proveJoined(ports, uid, no_member);
     if (proof.kind !== "waits") return proof;
     if (proof.why !== why) await say(proof.why);
     why = proof.why;
@@ -150,8 +143,8 @@ async function waitApi(tools: Tools): Promise<StepEnd> {
   const members = end.kind === "joined" ? end.members : 0;
   return {
     kind: "done",
-    evidence: `the API is up on etcd, kube-system has the UID ${uid}, and this server is one of ` +
-      `${members} members`,
+    evidence: `the API is up, kube-system has the UID ${uid}` +
+      (members === 0 ? "" : `, and this server is one of ${members} members of etcd`),
   };
 }
 

@@ -14,6 +14,7 @@ import { isK3sDown } from "../k3s_stop.ts";
 import { lookFor } from "../look_for.ts";
 import { DatabaseFacts, readDatabase } from "../restore/database.ts";
 import { holdWords, isHoldOf, liftHold, placeHold, readHold } from "../restore/hold.ts";
+import { NO_MEMBER } from "./no_member.ts";
 import { lookAtQuorum, memberName, type Quorum } from "./quorum.ts";
 import { findTarget, lookAtTarget } from "./target.ts";
 
@@ -21,9 +22,13 @@ type Tools = StepTools<JsonObject>;
 
 const KIND = "server.rejoin";
 
-/** What the hold file says while an operation holds k3s for the wipe. */
-export function rejoinHold(id: string): string {
-  return holdWords(KIND, id, "its database is wiped");
+/**
+ * Holds k3s for the wipe, all of it anew: a hold may have been cut short. One of another operation keeps
+ * its words, by which it is known.
+ */
+export async function hold({ id, ports }: Tools): ReturnType<typeof placeHold> {
+  const before = await readHold(ports);
+  return await placeHold(ports, before?.trim() || holdWords(KIND, id, "its database is wiped"));
 }
 
 /** What stop_k3s hands on. */
@@ -33,6 +38,8 @@ export const Stopped = z.object({
   before: DatabaseFacts,
   /** How the database called its member. */
   member: z.string().nullable(),
+  /** This server is a member of no etcd: there is nobody to ask about it. */
+  no_member: z.boolean().default(false),
 });
 
 const ETCD = `${K3S_DATABASE_DIRECTORY}/etcd`;
@@ -46,13 +53,11 @@ const LOOK_MS = 60_000;
  */
 export async function wipeDb(tools: Tools): Promise<StepEnd> {
   const { id, ports, say } = tools;
-  const { uid } = Stopped.parse(tools.handed);
+  const { uid, no_member } = Stopped.parse(tools.handed);
   if (!await isK3sDown(tools)) return { kind: "failed", message: RUNS };
-  if (await readHold(ports) === null) {
-    const held = await placeHold(ports, rejoinHold(id));
-    if (!held.ok) return await giveBack(tools, `k3s cannot be held: ${held.error.message}`);
-  }
-  const quorum = await safeQuorum(tools, uid);
+  const held = await hold(tools);
+  if (!held.ok) return await giveBack(tools, `k3s cannot be held: ${held.error.message}`);
+  const quorum = no_member ? ok(NO_MEMBER) : await safeQuorum(tools, uid);
   if (!quorum.ok) return await giveBack(tools, quorum.error, "no_majority");
   await say(quorum.value.words);
   for (const member of quorum.value.own) {

@@ -10,7 +10,8 @@ import {
   STATE_FILE,
 } from "../../../core/state/paths.ts";
 import { cutMatrix, runCut } from "./cut_matrix.ts";
-import { createRejoinMachine, DB, type RejoinMachine, UID } from "./rejoin_world.ts";
+import { CERTIFICATE, createRejoinMachine, DB, type RejoinMachine, UID } from "./rejoin_world.ts";
+import { NODE } from "./machine.ts";
 import { withServers } from "./servers.ts";
 
 const OFFER = { id: "op_join", kind: "server.rejoin", params: {} };
@@ -229,6 +230,23 @@ Deno.test("server.rejoin: what a restore holds is never started again on its old
   assert.equal(machine.disk.text(K3S_HOLD_FILE), null);
 });
 
+Deno.test("server.rejoin: a hold that was cut short is made whole before k3s is stopped", async () => {
+  const machine = createRejoinMachine();
+  // The power went between the hold's two files.
+  machine.disk.put(K3S_HOLD_FILE, "server.rejoin op_join holds k3s until its database is wiped\n");
+  let wasWhole = false;
+  const systemd = {
+    ...machine.ports.systemd,
+    stop: (unit: string) => {
+      wasWhole = machine.disk.text(K3S_HOLD_DROP_IN) !== null;
+      return machine.ports.systemd.stop(unit);
+    },
+  };
+  const result = await rejoined({ ...machine, ports: { ...machine.ports, systemd } });
+  assert.equal(result.state, "succeeded");
+  assert.equal(wasWhole, true);
+});
+
 Deno.test("judgeQuorum: a majority of all votes has to be left, whoever they are", () => {
   const found = (own: boolean, healthy: boolean, isLearner = false) => ({
     member: { id: "1", name: "x", clientUrls: [], isLearner },
@@ -268,4 +286,36 @@ Deno.test("server.rejoin: killed at every call, it joins once, and never without
     },
   });
   assert.ok(cuts > 100, `${cuts} cuts`);
+});
+
+Deno.test("server.rejoin: where k3s surely is a member of no etcd nobody is asked", async () => {
+  const machine = createRejoinMachine();
+  await machine.disk.remove(CERTIFICATE);
+  machine.disk.put(K3S_CONFIG_FILE, "cluster-init: true\n");
+  for (const peer of machine.peers.splice(0)) peer.healthy = false;
+  assert.deepEqual(await rejoined(machine), { state: "succeeded", output: {} });
+  assert.equal(machine.disk.text(`${DB}/snapshots/one`), "a snapshot");
+  assert.equal(machine.disk.text(`${DB}/etcd/member/wal/0.wal`), "joined");
+  assert.deepEqual(machine.removed, []);
+  const { finished } = JSON.parse(machine.disk.text(STATE_FILE) ?? "");
+  assert.match(finished.op_join.steps[0].evidence, /is no member of etcd here/);
+});
+
+Deno.test("server.rejoin: certificates, or a member that its Node names, have it ask all the same", async () => {
+  for (const sign of ["certificates", "node"]) {
+    const machine = createRejoinMachine();
+    machine.disk.put(K3S_CONFIG_FILE, "cluster-init: true\n");
+    if (sign === "node") {
+      await machine.disk.remove(CERTIFICATE);
+      machine.k8s.write(`/api/v1/nodes/${NODE}`, {
+        apiVersion: "v1",
+        kind: "Node",
+        metadata: { name: NODE, annotations: { "etcd.k3s.cattle.io/node-name": "demo-1-x" } },
+      }, "k3s");
+    }
+    const { state, step, message } = await rejoined(machine);
+    assert.deepEqual([state, step], ["failed", "stop_k3s"], sign);
+    assert.match(message ?? "", /names no server to join/);
+    assertUntouched(machine);
+  }
 });
