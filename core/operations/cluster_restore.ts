@@ -169,7 +169,8 @@ async function waitApi(tools: Tools): Promise<StepEnd> {
   return {
     kind: "done",
     handed: { nodes: end.others.map(({ name, uid }) => ({ name, uid })) },
-    evidence: `the API is up on etcd, kube-system has the UID ${end.uid}, k3s's kinds are there`,
+    evidence: `the API is up on etcd, kube-system has the UID ${end.uid}, k3s's kinds are there` +
+      ((node.desired?.servers ?? 1) === 1 ? "" : "; every other server has to rejoin"),
   };
 }
 

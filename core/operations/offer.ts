@@ -69,7 +69,10 @@ function refusalOf(
     : null;
   if (expiry !== null && expiry <= now) return refused("expired", `expired at ${expires}`);
   if (definition.needsApi && !apiUp) {
-    return refused("api_down", "the Kubernetes API of this node does not answer");
+    const nor = definition.apiMayBeElsewhere === true
+      ? ", nor does its cluster's at the server that k3s joins"
+      : "";
+    return refused("api_down", `the Kubernetes API of this node does not answer${nor}`);
   }
   if (definition.needsServers === true && servers === 1) {
     const message =

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { snapshotBytes, zipBytes } from "../../../adapters/fake/snapshot_bytes.ts";
 import type { JsonObject } from "../../../core/json.ts";
-import { K3S_CONFIG_FILE } from "../../../core/state/paths.ts";
+import { K3S_CONFIG_FILE, STATE_FILE } from "../../../core/state/paths.ts";
 import { BUCKET, CLUSTER } from "./machine.ts";
 import {
   createRestoreMachine,
@@ -164,7 +164,9 @@ Deno.test("cluster.restore: of several servers no other may run, or there would 
     assert.match(String(result.message), new RegExp(`these other servers run on: ${names};`));
     assertUntouched(machine);
   }
-  const alone = await restored(firstOfThree(0), { from: "local" });
+  const first = firstOfThree(0);
+  const alone = await restored(first, { from: "local" });
+  assert.match(first.disk.text(STATE_FILE) ?? "", /every other server has to rejoin/);
   assert.equal(alone.state, "succeeded", JSON.stringify(alone));
   // On the only server of a cluster nobody is asked.
   assert.equal(
