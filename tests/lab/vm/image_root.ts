@@ -15,6 +15,7 @@ const PROGRAMS: readonly string[] = [
   "lib/systemd/systemd-socket-proxyd",
   "usr/bin/bootctl",
   "usr/bin/systemd-cgls",
+  "usr/bin/systemd-run",
 ];
 
 /** What the agent's program, which is on the state partition, is linked with. */

@@ -29,7 +29,7 @@ export interface Vm {
   stop(): Promise<void>;
 }
 
-const COMMAND_TIMEOUT_MS = 60_000;
+const COMMAND_TIMEOUT_MS = 180_000;
 const START_TIMEOUT_MS = 30_000;
 const REBOOT_TIMEOUT_MS = 120_000;
 

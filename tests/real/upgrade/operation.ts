@@ -33,7 +33,7 @@ export interface Report {
 }
 
 /** Emulated, and beside other work: this is how long anything may take, milliseconds. */
-export const PATIENCE_MS = 400_000;
+export const PATIENCE_MS = 900_000;
 
 /** Orders `cluster.upgrade`; gives the operation's ID. */
 export async function orderUpgrade({ portal }: World, release: string): Promise<string> {
