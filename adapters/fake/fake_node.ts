@@ -147,7 +147,7 @@ case $verb in
   stop) echo inactive > "$units/$unit" ;;
   enable) : > "$units/$unit.enabled" ;;
   disable) rm -f "$units/$unit.enabled" ;;
-  daemon-reload) ;;
+  daemon-reload | reboot) ;;
   *)
     echo "systemctl: unknown verb $verb" >&2
     exit 1 ;;

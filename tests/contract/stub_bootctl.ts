@@ -114,7 +114,10 @@ function product(version: 252 | 257): string {
 }
 
 /** Puts that bootctl on a host, as one that booted by systemd-boot. */
-export async function installBootctl(host: StubHost, version: 252 | 257): Promise<void> {
+export async function installBootctl(
+  host: Pick<StubHost, "program" | "write">,
+  version: 252 | 257,
+): Promise<void> {
   await host.program("/usr/bin/bootctl", STUB_BOOTCTL);
   await host.write("/usr/bin/version", String(version));
   const parts = statusParts(version, { firmwareEntry: true, fallbackLoader: true });

@@ -34,7 +34,9 @@ export interface World {
   /** The enrollment token in it. */
   readonly token: string;
   /** Starts `run` of the lab's program. */
-  start(options?: StartOptions & { readonly entry?: EntryFile }): Program;
+  start(
+    options?: StartOptions & { readonly entry?: EntryFile; readonly flags?: readonly string[] },
+  ): Program;
   /** Starts it and waits until the first start is over and a desired state is stored and reported. */
   startSynced(): Promise<Program>;
   /** Waits until `look` gives something; fails at once when a program has broken down meanwhile. */
@@ -127,9 +129,9 @@ function makeWorld(
     root,
     configYaml,
     token: String(words["token"]),
-    start({ entry = "cli/lab.ts", ...options } = {}) {
+    start({ entry = "cli/lab.ts", flags = [], ...options } = {}) {
       const cycle = entry === "cli/lab.ts" ? ["--cycle", String(CYCLE_S)] : [];
-      const program = startProgram(entry, ["run", "--root", root, ...cycle], {
+      const program = startProgram(entry, ["run", "--root", root, ...cycle, ...flags], {
         measured,
         ...options,
       });

@@ -78,7 +78,8 @@ function openWatch(tools: Tools) {
         toEntry: boot_entry,
         booted: entry,
         bootId,
-        elapsedMs: (uptime - base) * 1000,
+        // A kernel that tells of less time than passed before the agent's eyes is wrong.
+        elapsedMs: Math.max((uptime - base) * 1000, now - startedAt),
         gateMs: node.gateMs,
         record,
         timerCame: record !== null && mark.ok && mark.value === null,
