@@ -15,20 +15,25 @@ const K3S_KIND = {
 /**
  * Proves that this server is in its cluster again: its own API is up on etcd, kube-system is the one that
  * is known, k3s's own kinds are there, and the cluster counts this server's member with a vote.
+ *
+ * @param noMember it was a member of no etcd: then the cluster is proven, and nobody is asked for members
  */
 export async function proveJoined(
   ports: Ports,
   uid: string,
+  noMember: boolean,
 ): Promise<Proof | { readonly kind: "joined"; readonly members: number }> {
   const { k8s, disk, servers } = ports;
   const { etcd, sqliteWrittenAt } = await readDatabase(disk);
   if (sqliteWrittenAt !== null) {
     return { kind: "wrong", why: "k3s came up with an sqlite database instead of joining" };
   }
-  const target = await findTarget(ports);
-  if (!target.ok) return { kind: "wrong", why: target.error };
-  const { url, token } = target.value;
-  if (!await k8s.ready()) return waits(`the API's /readyz does not say 200: k3s joins ${url}`);
+  const target = noMember ? null : await findTarget(ports);
+  if (target?.ok === false) return { kind: "wrong", why: target.error };
+  if (!await k8s.ready()) {
+    const joins = target === null ? "" : `: k3s joins ${target.value.url}`;
+    return waits(`the API's /readyz does not say 200${joins}`);
+  }
   const namespace = await k8s.get(KUBE_SYSTEM);
   if (!namespace.ok) return waits(namespace.error.message);
   const found = namespace.value === null ? null : namespaceUid(namespace.value);
@@ -40,6 +45,8 @@ export async function proveJoined(
   const kind = await k8s.get(K3S_KIND);
   if (!kind.ok) return waits(kind.error.message);
   if (kind.value === null) return waits("k3s's own kinds are not there");
+  if (target === null) return { kind: "proven", uid };
+  const { url, token } = target.value;
   const name = etcd === "whole" ? await memberName(ports) : null;
   const view = await servers.look(url, token);
   if (!view.ok) return waits(view.error.message);

@@ -10,6 +10,8 @@ import { createMachine, type Machine, NODE } from "./machine.ts";
 import { withServers } from "./servers.ts";
 
 export const DB = "/var/lib/rancher/k3s/server/db";
+/** Every k3s that has run as a server has it. */
+export const CERTIFICATE = "/var/lib/rancher/k3s/server/tls/server-ca.crt";
 /** The server that the machine's k3s joins. */
 export const FIRST = "https://10.0.0.2:6443";
 export const TOKEN = "k3s-token-in-clear";
@@ -104,6 +106,7 @@ export function createRejoinMachine(change: (machine: RejoinMachine) => void = (
   disk.put(K3S_CONFIG_FILE, `server: "${FIRST}/"\ntoken: "${TOKEN}"\n`);
   disk.put(`${DB}/etcd/member/wal/0.wal`, "old");
   disk.put(`${DB}/etcd/name`, OWN);
+  disk.put(CERTIFICATE, "PEM");
   disk.put(`${DB}/reset-flag`, "");
   disk.put(`${DB}/snapshots/one`, "a snapshot");
   withServers(machine);

@@ -255,6 +255,7 @@ function layOut(
   const joins = number === 0 ? "cluster-init: true" : 'server: "https://10.0.0.1:6443"';
   disk.put(K3S_CONFIG_FILE, `${joins}\ntoken: "k3s-token-in-clear"\nnode-name: "${name}"\n`);
   disk.put(`${DB}/snapshots/one`, "a snapshot");
+  disk.put("/var/lib/rancher/k3s/server/tls/server-ca.crt", "PEM");
 }
 
 function missing(): never {

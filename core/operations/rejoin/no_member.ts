@@ -1,0 +1,38 @@
+import { at } from "../../cluster/live.ts";
+import type { Ports } from "../../ports/mod.ts";
+import { K3S_SERVER_DIRECTORY } from "../../state/paths.ts";
+import type { NodeFacts } from "../node_facts.ts";
+import { nodeNames } from "../snapshots/find_snapshots.ts";
+import type { Quorum } from "./quorum.ts";
+
+/** k3s notes on a Node which member of etcd it has (k3s fact G). */
+const MEMBER_NAME = "etcd.k3s.cattle.io/node-name";
+
+/**
+ * Whether this node's k3s is surely a member of no etcd: it has never made certificates here, without which
+ * it neither runs one nor is asked by one, and its Node names none. What cannot be found out is no.
+ */
+export async function isNoMember({ ports, node }: {
+  readonly ports: Ports;
+  readonly node: NodeFacts;
+}): Promise<boolean> {
+  const certificates = await ports.disk.stat(`${K3S_SERVER_DIRECTORY}/tls/server-ca.crt`);
+  if (!certificates.ok || certificates.value !== null) return false;
+  for (const name of await nodeNames(ports, node)) {
+    const found = await ports.k8s.get({ apiVersion: "v1", resource: "nodes", name });
+    if (!found.ok) return false;
+    const member = found.value === null
+      ? undefined
+      : at(found.value, "metadata", "annotations", MEMBER_NAME);
+    if (member !== undefined) return false;
+  }
+  return true;
+}
+
+/** What such a node's cluster loses by a wipe: nothing, and there is nobody who could be asked. */
+export const NO_MEMBER: Quorum = {
+  own: [],
+  healthyOthers: [],
+  isSafe: true,
+  words: "k3s is no member of etcd here: it has no certificates, and its Node names no member",
+};
