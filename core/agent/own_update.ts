@@ -260,7 +260,11 @@ async function note(
   { store }: BoundContext,
   change: (record: UpdateRecord) => UpdateRecord,
 ): Promise<void> {
-  await store.keep((state) => ({ ...state, update: change(state.update) }));
+  await store.keep((state) => {
+    const update = change(state.update);
+    // Where nothing is new the state stays the same one: there is nothing to write or to compare.
+    return JSON.stringify(update) === JSON.stringify(state.update) ? state : { ...state, update };
+  });
 }
 
 async function step(
