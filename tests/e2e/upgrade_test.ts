@@ -15,7 +15,7 @@ import {
 import type { World } from "./world.ts";
 
 /** The gate is so short that what is not healthy returns at once. */
-const FLAGS = ["--gate", "4"];
+const FLAGS = ["--gate", "12"];
 
 /** Waits until the agent restarts the machine, which then starts an image, and the agent in it. */
 async function restart(
@@ -45,7 +45,7 @@ Deno.test("upgrade: a good image is kept and a bad one left, across reboots of t
     await world.until("reboot 1", async () => await reboots(world) >= 1);
     assert.equal(await variable(world, "LoaderEntryOneShot"), entryOf("1.1.0"));
     assert.equal(await variable(world, "LoaderEntryDefault"), entryOf("1.0.0"));
-    assert.match(await world.read(`/etc/systemd/system/${RETURN_TIMER}`), /^OnBootSec=64s$/m);
+    assert.match(await world.read(`/etc/systemd/system/${RETURN_TIMER}`), /^OnBootSec=72s$/m);
     const text = (await world.cli("status", "--text")).stdout;
     assert.match(text, /the next boot tries pbx-1\.1\.0-amd64\.efi, once/);
 

@@ -10,7 +10,7 @@ import { takeBack } from "./take_back.ts";
 
 type Tools = StepTools<UpgradeParams>;
 
-/** How often the node is looked at, milliseconds. */
+/** How often the node is looked at, milliseconds; in a short gate of a lab more often. */
 const LOOK_MS = 5_000;
 
 /**
@@ -43,7 +43,7 @@ export async function healthGate(tools: Tools): Promise<StepEnd> {
       case "wait":
         if (decision.why !== said) await tools.say(`the health gate waits: ${decision.why}`);
         said = decision.why;
-        await tools.ports.clock.sleep(LOOK_MS, tools.signal);
+        await tools.ports.clock.sleep(Math.min(LOOK_MS, facts.gateMs / 10), tools.signal);
     }
   }
 }
