@@ -56,10 +56,12 @@ function openWatch(tools: Tools) {
   const startedAt = clock.monotonic();
   let healthySince: number | null = null;
   let base: number | null = null;
+  let entry: string | null = null;
 
   return {
     async look(): Promise<GateFacts> {
-      const { entry } = await boot.booted();
+      // It stays the same in a boot, and telling it means to hash the image.
+      entry ??= (await boot.booted()).entry;
       const { bootId, uptimeSeconds } = await machine.facts();
       const record = await upgradeOf(disk, id);
       // The mark goes with the return; it cannot have gone in the old image, which never lets the timer come.
