@@ -20,6 +20,11 @@ export function entryOfRelease(release: string, arch: Arch): string {
   return `pbx-${mappedRelease(release)}-${arch}.efi`;
 }
 
+/** Whether an entry has a name that every version of the loader understands alike. */
+export function isPlainEntry(entry: string): boolean {
+  return /^[a-z0-9][a-z0-9.-]*$/.test(entry);
+}
+
 /** The release, as the file name has it, of one of the agent's images; null for any other entry. */
 export function releaseOfEntry(entry: string): string | null {
   return PBX_IMAGE.exec(entry)?.[1] ?? null;

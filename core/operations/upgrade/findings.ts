@@ -1,4 +1,4 @@
-import { entryOfRelease, releaseOfEntry } from "../../host/slots.ts";
+import { entryOfRelease, isPlainEntry, releaseOfEntry } from "../../host/slots.ts";
 import { k3sStepFault } from "../../host/k3s_version.ts";
 import type { BootedImage, BootError, BootView } from "../../ports/boot.ts";
 import type { Arch } from "../../protocol/enroll.ts";
@@ -74,6 +74,12 @@ function bootFindings(facts: PreflightFacts): string[] {
     findings.push(
       "which image booted is not known for sure, so there would be none to come back to: " +
         "`bootctl status` and IMAGE_VERSION in os-release must say the same",
+    );
+  }
+  if (booted.entry !== null && !isPlainEntry(booted.entry)) {
+    findings.push(
+      `the image that runs is ${booted.entry}, and only names of a to z, 0 to 9, dot and dash can be ` +
+        "pinned as the default: rename its file, and reboot",
     );
   }
   if (facts.bootId === null) findings.push("the kernel does not tell its boot ID");

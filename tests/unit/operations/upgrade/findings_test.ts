@@ -84,6 +84,14 @@ const TABLE: readonly (readonly [string, Partial<PreflightFacts>, RegExp | null]
     { booted: { entry: FROM_ENTRY, sha256: null } },
     /not known for sure/,
   ],
+  [
+    "a name that loaders understand differently",
+    {
+      booted: { entry: "pbx_1.efi", sha256: "b".repeat(64) },
+      ...view({ entries: [{ id: "pbx_1.efi", path: null }], default: "pbx_1.efi" }),
+    },
+    /the image that runs is pbx_1\.efi, and only names of/,
+  ],
   ["the same release", { to: "1.0.0", from: "1.0.0+x" }, /1\.0\.0 is not newer than 1\.0\.0\+x/],
   ["an older release", { from: "1.2.0" }, /1\.1\.0 is not newer than 1\.2\.0, which runs/],
   ["a release without order", { from: "rolling" }, /whether 1\.1\.0 is newer.*rolling is no/],
