@@ -86,7 +86,10 @@ export function scanSnapshot(texts: readonly string[] = []): SnapshotScan {
     end() {
       if (size === 0) return broken("it is empty");
       const page = pageSize(head);
-      if (page === null) return broken("it is no etcd database: its first page has no such header");
+      if (page === null) {
+        const why = "it is no etcd database: its first page has no such header";
+        return { whole: false, why, isOther: true };
+      }
       if (size % 512 !== HASH_BYTES) {
         return broken(
           `it ends too early or was changed: of its ${size} bytes the last ${HASH_BYTES} are not the ` +

@@ -26,8 +26,13 @@ export interface SnapshotFacts {
  */
 export type Inspection =
   | { readonly whole: true; readonly facts: SnapshotFacts }
-  /** `why` is a part of a sentence, for people: "it ends too early: ...". */
-  | { readonly whole: false; readonly why: string };
+  | {
+    readonly whole: false;
+    /** A part of a sentence, for people: "it ends too early: ...". */
+    readonly why: string;
+    /** It does not even begin as a file of etcd's. */
+    readonly isOther?: true;
+  };
 
 /** Why a call failed. `stopped`: the caller's signal. `missing`: there is no such file. */
 export type SnapshotFileError = DiskError | { readonly code: "stopped"; readonly message: string };

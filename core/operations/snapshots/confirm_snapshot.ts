@@ -3,6 +3,7 @@ import { lookFor } from "../look_for.ts";
 import { findLocal, findResources, inBucket, snapshotDirectory } from "./find_snapshots.ts";
 import { type FoundSnapshot, judgeUpload, type Upload } from "./judge_upload.ts";
 import type { SnapshotOf } from "./snapshot_name.ts";
+import type { SnapshotResource } from "./snapshot_resource.ts";
 
 /** Largest snapshot that is taken for one, bytes: etcd itself advises against more than 8 GB. */
 const MAX_BYTES = 16 * 1024 ** 3;
@@ -51,7 +52,10 @@ async function confirmS3<P>(tools: StepTools<P>, of: SnapshotOf): Promise<StepEn
   };
 }
 
-/** Without a bucket the file on the node counts, if it is whole. */
+/**
+ * Without a bucket the file on the node counts, if it is whole. Of a file in a format that the agent does
+ * not know k3s's own word counts: it is ready, and has as many bytes.
+ */
 async function confirmLocal<P>(tools: StepTools<P>, of: SnapshotOf): Promise<StepEnd> {
   const directory = await snapshotDirectory(tools.ports);
   const found = await lookFor(
@@ -68,13 +72,31 @@ async function confirmLocal<P>(tools: StepTools<P>, of: SnapshotOf): Promise<Ste
   const look = { maxBytes: MAX_BYTES, signal: tools.signal };
   const inspection = await tools.ports.snapshotFile.inspect(path, look);
   if (!inspection.ok) return { kind: "failed", message: inspection.error.message };
-  if (!inspection.value.whole) {
-    const message = `${path} is no whole snapshot: ${inspection.value.why}`;
+  const { value } = inspection;
+  let told = await toldOf(tools, of, found.file);
+  const isVouchedFor = () => told?.error === null && told.size === found.size;
+  if (!value.whole && value.isOther === true) {
+    await lookFor(tools, "k3s to tell of the snapshot", LOOK_MS, async () => {
+      told = await toldOf(tools, of, found.file);
+      return told === undefined ? null : true;
+    });
+  }
+  if (!value.whole && !(value.isOther === true && isVouchedFor())) {
+    const message = `${path} is no whole snapshot: ${value.why}`;
     return { kind: "failed", code: "not_whole", message };
   }
-  const resources = await findResources(tools.ports, of);
-  const created = resources.find(({ file }) => file === found.file)?.createdAt ?? null;
-  return confirmed(of, { ...found, size: inspection.value.facts.size }, "local", created);
+  const size = value.whole ? value.facts.size : found.size;
+  return confirmed(of, { ...found, size }, "local", told?.createdAt ?? null);
+}
+
+/** What k3s tells of the copy on the node. */
+async function toldOf<P>(
+  { ports }: StepTools<P>,
+  of: SnapshotOf,
+  name: string,
+): Promise<SnapshotResource | undefined> {
+  const resources = await findResources(ports, of);
+  return resources.find(({ file, location }) => file === name && location === "local");
 }
 
 function confirmed(

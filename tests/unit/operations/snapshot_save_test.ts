@@ -51,14 +51,41 @@ Deno.test("snapshot.save: an older one of the same name is not this operation's"
   assert.notEqual(result.output?.["file"], `weekly-${NODE}-1700000000`);
 });
 
+function withoutBucket({ disk }: SavingMachine): void {
+  const path = "/var/lib/pbx-agent/bootstrap.json";
+  const document = JSON.parse(disk.text(path) ?? "");
+  delete document.answer.secrets.etcd_s3;
+  disk.put(path, JSON.stringify(document));
+}
+
 Deno.test("snapshot.save: without a bucket the whole file on the node counts", async () => {
-  const { result } = await saved({ upload: "never" }, (machine) => {
-    const path = "/var/lib/pbx-agent/bootstrap.json";
-    const document = JSON.parse(machine.disk.text(path) ?? "");
-    delete document.answer.secrets.etcd_s3;
-    machine.disk.put(path, JSON.stringify(document));
-  });
+  const { result } = await saved({ upload: "never" }, withoutBucket);
   assert.deepEqual([result.state, result.output?.["location"]], ["succeeded", "local"]);
+});
+
+Deno.test("snapshot.save: a file of another format counts as far as k3s vouches for it", async () => {
+  for (const [told, state] of [[9, "succeeded"], [8, "failed"], [null, "failed"]] as const) {
+    const { result } = await saved({ upload: "never", local: false }, (machine) => {
+      withoutBucket(machine);
+      const { disk, k8s, clock } = machine;
+      void clock.sleep(1_000).then(() => {
+        const file = `pbx-${ID}-${NODE}-${Math.floor(clock.now() / 1000)}`;
+        disk.put(`/var/lib/rancher/k3s/server/db/snapshots/${file}`, "any bytes");
+        if (told === null) return;
+        void clock.sleep(5_000).then(() =>
+          k8s.write(`/apis/k3s.cattle.io/v1/etcdsnapshotfiles/local-one`, {
+            apiVersion: "k3s.cattle.io/v1",
+            kind: "ETCDSnapshotFile",
+            metadata: { name: "local-one" },
+            spec: { snapshotName: file },
+            status: { size: String(told), readyToUse: true },
+          }, "k3s")
+        );
+      });
+    });
+    assert.equal(result.state, state, JSON.stringify([told, result]));
+    if (state === "failed") assert.equal(result.code, "not_whole");
+  }
 });
 
 /** What k3s does wrong, and how the operation has to end. */
