@@ -84,6 +84,8 @@ export interface SimulatedNode {
   setFuse(fuse: Fuse): void;
   /** Sets the machine's clock, milliseconds ahead of the true time. */
   skew(ms: number): void;
+  /** Milliseconds that its clock is ahead. */
+  clockAhead(): number;
   /** The version of the running program, or of the one that would be started. */
   version(): string;
   isUp(): boolean;
@@ -284,6 +286,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
     skew(ms) {
       skew = ms;
     },
+    clockAhead: () => skew,
     version,
     isUp: () => process !== null,
   };

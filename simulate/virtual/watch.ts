@@ -111,7 +111,7 @@ export function createWatch(watched: Watched): Watch {
     },
     onReceive(request, answer) {
       sending.onReceive(request, answer);
-      answers.onReceive(answer);
+      answers.onReceive(request, answer);
     },
   };
 }

@@ -1,10 +1,13 @@
 import type { Answer } from "../../adapters/portal/http/message.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { STATE_FILE } from "../../core/state/paths.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import { activeAgent } from "../../adapters/portal/state.ts";
 import { tagOf } from "../../adapters/portal/sync.ts";
 import type { Watched } from "./watch.ts";
 
+/** As far as a timestamp may be off (protocol §1), less what a request may take, milliseconds. */
+const MAX_SKEW_MS = 50_000;
 /** Answers of 401 that one process may get: by either key, and for what was under way. */
 const MOST_REVOKED = 4;
 
@@ -44,9 +47,27 @@ export function watchAnswers({ portal, owner, node, broken }: Watched) {
     return code === "unknown_release";
   }
 
+  /** How far ahead the clock was that state.json has the offset of; null: not known. */
+  let keptFor: number | null = null;
+  let isLearning = false;
+
+  /** What a 409 taught is in the file by the next success, and counts from then on. */
+  function checkOffset(request: HttpRequest, { status }: Answer): void {
+    const ahead = node.clockAhead();
+    if (status === 409 && keptFor === ahead) {
+      broken("offset_is_kept", `the clock is ${ahead} ms ahead, which a 409 has taught before`);
+    }
+    if (status === 409) isLearning = true;
+    if (status !== 200 || !isLearning || !request.url.endsWith("/sync")) return;
+    isLearning = false;
+    const stored = JSON.parse(node.disk.text(STATE_FILE) ?? "{}")?.clock_offset_ms;
+    keptFor = Math.abs(Number(stored) + ahead) < MAX_SKEW_MS ? ahead : null;
+  }
+
   return {
     /** The agent got an answer. */
-    onReceive(answer: Answer): void {
+    onReceive(request: HttpRequest, answer: Answer): void {
+      checkOffset(request, answer);
       // A bad signature is refused too, while a rotation of keys is under way.
       if (answer.status !== 401 || errorOf(answer).code !== "revoked") return;
       if (++refused > MOST_REVOKED) {

@@ -1,0 +1,57 @@
+/**
+ * `deno task nightly [SEEDS]`: a thousand seeds of a small fleet in simulated time, then every planted
+ * fault, then the suites on real parts at their full length. Ends with the line `N passed, N failed`.
+ */
+import { say } from "../runner/say.ts";
+import { inWords, sum, type Tally } from "../runner/tally.ts";
+import { plantedFaults, searchFault } from "./planted.ts";
+import { describeEnd, runSeed, type SeedOptions } from "./seeds.ts";
+
+const SEEDS = Number(Deno.args[0] ?? 1_000);
+const SMALL: SeedOptions = { profile: "rough", agents: 2, hours: 4 };
+
+const tallies = [await runSeeds(), await searchAll(), await runRealParts()];
+const whole = sum(tallies);
+say(inWords(whole));
+Deno.exitCode = whole.failed === 0 ? 0 : 1;
+
+/** Every seed counts; those that break a rule are told with the command that replays them. */
+async function runSeeds(): Promise<Tally> {
+  let failed = 0;
+  for (let seed = 1; seed <= SEEDS; seed++) {
+    const broken = describeEnd(await runSeed(seed, SMALL), SMALL);
+    if (broken === null) continue;
+    failed += 1;
+    say(broken);
+  }
+  return told("seeds", { passed: SEEDS - failed, failed, ignored: 0 });
+}
+
+/** A fault that is planted and not found is a hole in the simulation. */
+async function searchAll(): Promise<Tally> {
+  let failed = 0;
+  const faults = plantedFaults();
+  for (const fault of faults) {
+    const { seed, rule, how } = await searchFault(fault);
+    if (seed === null) failed += 1;
+    say(seed === null ? `${fault}: not found` : `${fault}: seed ${seed}, ${rule}: ${how}`);
+  }
+  return told("planted faults", { passed: faults.length - failed, failed, ignored: 0 });
+}
+
+async function runRealParts(): Promise<Tally> {
+  const { code } = await new Deno.Command(Deno.execPath(), {
+    args: ["task", "test:real"],
+    env: { PBX_LONG: "1" },
+    stdin: "null",
+    stdout: "inherit",
+    stderr: "inherit",
+  }).spawn().status;
+  const isGood = code === 0;
+  return told("real parts", { passed: isGood ? 1 : 0, failed: isGood ? 0 : 1, ignored: 0 });
+}
+
+function told(name: string, tally: Tally): Tally {
+  say(`-- ${name}: ${inWords(tally)}`);
+  return tally;
+}
