@@ -1,16 +1,24 @@
 /**
  * `deno task nightly [SEEDS]`: a thousand seeds of a small fleet in simulated time, then every planted
- * fault, then the suites on real parts at their full length. Ends with the line `N passed, N failed`.
+ * fault, then clusters with several servers, then the suites on real parts at their full length. Ends with the line `N passed, N failed`.
  */
+import { denoTest } from "../runner/deno_test.ts";
 import { say } from "../runner/say.ts";
 import { inWords, sum, type Tally } from "../runner/tally.ts";
 import { plantedFaults, searchFault } from "./planted.ts";
 import { describeEnd, runSeed, type SeedOptions } from "./seeds.ts";
 
 const SEEDS = Number(Deno.args[0] ?? 1_000);
+/** Half a second each where nothing else runs. */
+const SERVERS_TIMEOUT_MS = 3 * 60 * 60_000;
 const SMALL: SeedOptions = { profile: "rough", agents: 2, hours: 4 };
 
-const tallies = [await runSeeds(), await searchAll(), await runRealParts()];
+const tallies = [
+  await runSeeds(),
+  await searchAll(),
+  await runSeveralServers(),
+  await runRealParts(),
+];
 const whole = sum(tallies);
 say(inWords(whole));
 Deno.exitCode = whole.failed === 0 ? 0 : 1;
@@ -37,6 +45,19 @@ async function searchAll(): Promise<Tally> {
     say(seed === null ? `${fault}: not found` : `${fault}: seed ${seed}, ${rule}: ${how}`);
   }
   return told("planted faults", { passed: faults.length - failed, failed, ignored: 0 });
+}
+
+/** Clusters of three and five servers in trouble, twice as many seeds: they are short. */
+async function runSeveralServers(): Promise<Tally> {
+  Deno.env.set("PBX_SEEDS", `1-${2 * SEEDS}`);
+  const tally = await denoTest({
+    cwd: Deno.cwd(),
+    paths: ["tests/unit/servers/several_servers_test.ts"],
+    args: ["--no-check", "-A"],
+    timeoutMs: SERVERS_TIMEOUT_MS,
+    report: say,
+  });
+  return told("several servers", tally);
 }
 
 async function runRealParts(): Promise<Tally> {
