@@ -170,7 +170,7 @@ longChapter(
   "an image that is cut off on the ESP after its one boot was set: the firmware's second way leads to the old one",
   async (world) => {
     const from = world.vm.console.lines.length;
-    await failing(world, {}, "fell_back", (_id, image) => {
+    const { image } = await failing(world, {}, "fell_back", (_id, image) => {
       const path = `EFI/Linux/${image.entry}`;
       world.atNextStart = async () => {
         const whole = await world.esp.read(path);
@@ -179,6 +179,9 @@ longChapter(
       return Promise.resolve();
     });
     assert.deepEqual(starts(world, from), [story.images[0]?.version], "the cut image started");
+    const refused = `Error loading \\EFI\\Linux\\${image.entry}`;
+    const lines = world.vm.console.lines.slice(from);
+    assert.ok(lines.some((line) => line.startsWith(refused)), "the boot loader did not try it");
   },
 );
 
@@ -211,7 +214,7 @@ longChapter(
 );
 
 /** Steps in the old image: whatever was done of them, the upgrade goes on. */
-for (const step of ["preflight", "pre_snapshot", "stage_slot", "reboot"]) {
+for (const step of ["preflight", "pre_snapshot", "stage_slot"]) {
   longChapter(`the power cut in ${step}: the upgrade goes on and ends well`, async (world) => {
     await upgrade(world, async (id) => {
       await waitForStep(world, id, step);
@@ -236,21 +239,25 @@ longChapter("the power cut in the health gate: the old one runs", async (world) 
   });
 });
 
-longChapter(
-  "the power cut in commit: what runs is the default, and the portal hears which",
-  async (world) => {
-    const [before] = story.images;
-    const image = await nextRelease(world);
-    const id = await orderUpgrade(world, image.version);
-    await waitForStep(world, id, "commit");
-    await cutPower(world);
-    const result = await waitForResult(world, id);
-    const isNew = result.state === "succeeded";
-    assertEnds(result, isNew ? "succeeded" : "failed", isNew ? undefined : "fell_back");
-    if (isNew && before !== undefined) story.images = [image, before];
-    await assertRuns(world, story.images);
-  },
-);
+/** Where the cut comes a moment earlier or later, either image is right: but all have to say the same. */
+for (const step of ["reboot", "commit"]) {
+  longChapter(
+    `the power cut in ${step}: what runs is the default, and the portal hears which`,
+    async (world) => {
+      const [before] = story.images;
+      assert.ok(before);
+      const image = await nextRelease(world);
+      const id = await orderUpgrade(world, image.version);
+      await waitForStep(world, id, step);
+      await cutPower(world);
+      const result = await waitForResult(world, id);
+      const isNew = result.state === "succeeded";
+      assertEnds(result, isNew ? "succeeded" : "failed", isNew ? undefined : "fell_back");
+      if (isNew) story.images = [image, before];
+      await assertRuns(world, story.images);
+    },
+  );
+}
 
 longChapter(
   "a person boots the kept image once: the report tells it, and the next boot is the default again",
