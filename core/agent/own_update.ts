@@ -40,7 +40,7 @@ export function openOwnUpdate(): OwnUpdate {
   let demanded: string | null = null;
   let download: Download | null = null;
   /** When versions that this run has held are free again, on the monotonic clock. */
-  const free = new Map<string, number>();
+  const heldUntil = new Map<string, number>();
 
   async function drop(context: BoundContext): Promise<void> {
     download?.cancel();
@@ -75,17 +75,17 @@ export function openOwnUpdate(): OwnUpdate {
     const how = { reason, message, now, fraction: random.fraction(), leastMs };
     await note(context, (record) => ({ ...hold(record, version, how), under_way: null }));
     const again = context.store.state.update.holds[version]?.again_at ?? "";
-    free.set(version, clock.monotonic() + Date.parse(again) - now);
+    heldUntil.set(version, clock.monotonic() + Date.parse(again) - now);
     await sayHeld(context, version);
   }
 
   /** The wall clock may have been wrong when a version was held, as after a boot before NTP. */
   async function timeHolds(context: BoundContext): Promise<void> {
     const now = correctedNow(context);
-    for (const [version, end] of free) {
+    for (const [version, end] of heldUntil) {
       const left = end - context.ports.clock.monotonic();
       if (left > 0) await note(context, (record) => holdFor(record, version, left, now));
-      else free.delete(version);
+      else heldUntil.delete(version);
     }
   }
 
@@ -95,8 +95,9 @@ export function openOwnUpdate(): OwnUpdate {
     await note(context, () => record);
     if (held === null) return false;
     // The condition of the rollback says it already, until another version was wanted in between.
-    if (record.rolled_back?.from === version) await clearConditions(context, "update_failed");
-    else {
+    if (held.reason === "rollback" && record.rolled_back?.from === version) {
+      await clearConditions(context, "update_failed");
+    } else {
       const why = held.reason === "rollback" ? `taken back at ${held.at}: ` : "";
       const message =
         `pbx-agent ${version}: ${why}${held.message}; not tried before ${held.again_at}`;
@@ -191,7 +192,7 @@ export function openOwnUpdate(): OwnUpdate {
       const found = await settleUpdate(context);
       onTrial = found.onTrial;
       settled = found.isStored;
-      if (found.held !== null) free.set(found.held, context.ports.clock.monotonic() + HOLD_MS);
+      if (found.held !== null) heldUntil.set(found.held, context.ports.clock.monotonic() + HOLD_MS);
     },
     async proven(context) {
       demanded = null;
