@@ -1,6 +1,9 @@
 import { fileURLToPath } from "node:url";
 import type { OwnPortal } from "./options.ts";
 
+/** A portal of tens of thousands of nodes has a large heap, MiB. */
+const HEAP = "--v8-flags=--max-old-space-size=16384";
+
 /**
  * Starts the fake portal in a process of its own, so that it does not share a core's time with the agents
  * that measure it. It keeps nothing on disk and writes no line a request.
@@ -8,7 +11,7 @@ import type { OwnPortal } from "./options.ts";
 export async function startOwnPortal(): Promise<OwnPortal> {
   const program = fileURLToPath(new URL("../portal.ts", import.meta.url));
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-prompt", "-A", program, "--memory", "--quiet"],
+    args: ["run", "--quiet", "--no-prompt", HEAP, "-A", program, "--memory", "--quiet"],
     stdin: "null",
     stdout: "piped",
     stderr: "inherit",
