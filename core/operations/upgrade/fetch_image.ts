@@ -39,6 +39,8 @@ export async function fetchImage(tools: Tools): Promise<StepEnd> {
     const { code, message } = fetched.error;
     return { kind: "failed", code: code === "disk_full" ? "esp_full" : code, message };
   }
+  const synced = await ports.disk.syncDirectory(imageFolder(esp));
+  if (!synced.ok) return { kind: "failed", message: synced.error.message };
   return {
     kind: "done",
     evidence: `${path}: ${image.size} bytes, SHA-256 ${image.sha256}, as the manifest says`,

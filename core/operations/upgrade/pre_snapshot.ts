@@ -2,6 +2,7 @@ import type { StepEnd, StepTools } from "../definition.ts";
 import { confirmSnapshot } from "../snapshots/confirm_snapshot.ts";
 import { nodeNames } from "../snapshots/find_snapshots.ts";
 import { takeSnapshot } from "../snapshots/take_snapshot.ts";
+import { apiIsUp } from "./api_is_up.ts";
 import type { UpgradeParams } from "./params.ts";
 
 /** The name of the snapshot before an upgrade: `+`, which no name of a snapshot has, becomes a dash. */
@@ -17,6 +18,8 @@ export async function preSnapshot(tools: StepTools<UpgradeParams>): Promise<Step
     nodes: await nodeNames(ports, node),
     notBefore: Math.floor(begunAt / 1000),
   };
+  // k3s is asked for one; where it does not answer, it says why itself.
+  await apiIsUp(tools);
   const taken = await takeSnapshot(tools, of);
   if (taken.kind === "failed") return taken;
   const confirmed = await confirmSnapshot(tools, of);

@@ -7,6 +7,7 @@ import { K3S_DATABASE_DIRECTORY, STATE_DIRECTORY } from "../../state/paths.ts";
 import { bucketOf, folderPrefix } from "../bucket.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
 import { lookFor } from "../look_for.ts";
+import { apiIsUp } from "./api_is_up.ts";
 import { type PreflightFacts, preflightFindings, runningRelease } from "./findings.ts";
 import { handPlan } from "./handed.ts";
 import type { UpgradeParams } from "./params.ts";
@@ -55,7 +56,7 @@ export async function preflight(tools: Tools): Promise<StepEnd> {
 
 async function readFacts(tools: Tools): Promise<PreflightFacts> {
   const { ports, params, node } = tools;
-  const { boot, disk, k3s, k8s, machine } = ports;
+  const { boot, disk, k3s, machine } = ports;
   const release = await fetchRelease(tools);
   const [booted, view, version, { bootId }] = await Promise.all([
     boot.booted(),
@@ -76,7 +77,7 @@ async function readFacts(tools: Tools): Promise<PreflightFacts> {
     boot: view,
     bootId,
     k3s: version.ok ? version : fail(`k3s does not run: ${version.error.message}`),
-    apiUp: await k8s.ready(),
+    apiUp: await apiIsUp(tools),
     pendingRestart: node.pendingRestart,
     snapshotTarget: await snapshotTarget(tools),
     reclaimableBytes: view.ok ? await reclaimable(tools, view.value, image) : 0,

@@ -8,9 +8,10 @@ import { type Behaviour, createUpgradeMachine } from "./upgrade_world.ts";
 const IS_LONG = Deno.env.get("PBX_LONG") === "1";
 
 Deno.test("cluster.upgrade: killed at any call, it ends on the proven image or on the one before", async () => {
-  // Only a boot can take a good image from the node: whoever kills the agent alone, it goes on.
+  // Only a boot in the new image's trial can take a good one from the node; anything else, it goes on.
   const one = upgradeCase(() => createUpgradeMachine(), (_machine, { result, cut }) => {
-    if (cut?.power === undefined) assert.equal(result.state, "succeeded", JSON.stringify(result));
+    const mayFail = cut?.power !== undefined && result.code === "fell_back";
+    assert.ok(result.state === "succeeded" || mayFail, JSON.stringify(result));
   });
   const cuts = await cutMatrix(one, IS_LONG ? "each" : "in_turn");
   assert.ok(cuts > 250, String(cuts));

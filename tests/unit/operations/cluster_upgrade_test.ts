@@ -165,13 +165,13 @@ async function assertUntouched(
 
 Deno.test("cluster.upgrade: the preflight tells everything that is against it at once", async () => {
   await assertUntouched(
-    ({ loader, k8s, k3s, s3, disk }) => {
+    ({ loader, ports, k3s, s3, disk }) => {
       loader.firmwareEntry = false;
       loader.espBytes = 400;
       loader.variables.set("LoaderEntryDefault", OLDER_ENTRY);
       void disk.remove("/boot/EFI/BOOT/BOOTX64.EFI");
       disk.put(RELEASE_FILE, envelope({ k3s_version: "v1.39.0+k3s1" }));
-      k8s.breakWith({ kind: "down" });
+      Object.assign(ports.k8s, { ready: () => Promise.resolve(false) });
       k3s.install("v1.36.3+k3s1");
       s3.faults.unreachable = "refused";
     },
