@@ -42,6 +42,8 @@ const MEND_MS = 180_000;
 const GRACE_MS = 900_000;
 /** One that syncs is heard of this often, milliseconds. */
 const HEARD_MS = 120_000;
+/** And so many times in a row, until nobody looks any more. */
+const LOOKS = 3;
 /** How often somebody looks whether a restore failed, milliseconds. */
 const LOOK_MS = 300_000;
 /** The version that is wanted at the end: one that no rollback of the run holds back. */
@@ -101,17 +103,21 @@ export function createOwner(options: OwnerOptions): Owner {
     timeline.after(GRACE_MS, () => {
       say("its identity counts again");
       agent.revoked = false;
-      restartUntilHeard();
+      restartUntilHeard(0);
     });
   }
 
   /** An agent that found itself revoked asks once at each of its starts: somebody restarts it. */
-  function restartUntilHeard(): void {
+  function restartUntilHeard(looks: number): void {
     const agent = activeAgent(portal.portal.state, node.name.clusterId, node.name.nodeName);
-    if (agent === null || timeline.clock.now() - (agent.lastSyncAt ?? 0) < HEARD_MS) return;
-    say("somebody restarts the agent");
-    node.kill();
-    timeline.after(LOOK_MS, restartUntilHeard);
+    // Heard once proves nothing: the answer may have been lost.
+    if (agent === null || looks === LOOKS) return;
+    const isHeard = timeline.clock.now() - (agent.lastSyncAt ?? 0) < HEARD_MS;
+    if (!isHeard) {
+      say("somebody restarts the agent");
+      node.kill();
+    }
+    timeline.after(LOOK_MS, () => restartUntilHeard(isHeard ? looks + 1 : 0));
   }
 
   /** The newest snapshot that a result told of. */

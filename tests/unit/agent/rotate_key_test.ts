@@ -220,6 +220,37 @@ for (const moment of ["before", "after"] as const) {
   });
 }
 
+Deno.test("agent.rotate_key: revoked in the middle of it, each start asks once, and by either key in time", async () => {
+  const world = await createSettledWorld();
+  const agent = agentOf(world);
+  const peer = world.portal.peer.bind(world.portal);
+  // The portal forgets the new keys: it knows the agent by the old ones alone.
+  world.portal.peer = (request) =>
+    request.url.endsWith("/rotate-key")
+      ? Promise.resolve({ status: 200, headers: JSON_TYPE, body: "{}" })
+      : peer(request);
+  offerRotation(world);
+  await world.pass(60_000);
+  assert.deepEqual(pairsIn(world), ["keys", "previous"]);
+  agent.revoked = true;
+  await world.pass(120_000);
+  assert.equal(world.stored().revoked, true);
+  await world.stop();
+
+  agent.revoked = false;
+  let starts = 0;
+  for (; world.stored().revoked && starts < 20; starts++) {
+    const asked = world.portal.asked().length;
+    world.start();
+    await world.pass(10_000);
+    if (world.stored().revoked) assert.equal(world.portal.asked().length, asked + 1);
+    await world.stop();
+  }
+  assert.equal(world.stored().revoked, false, `after ${starts} starts`);
+});
+
+const JSON_TYPE = { "content-type": "application/json" };
+
 Deno.test("agent.rotate_key: what the confirming sync brings may still be sealed to the old key", async () => {
   const world = await createSettledWorld();
   const before = publicKeysOf(world);
