@@ -63,6 +63,7 @@ export function cutRows(programs: Programs, way: Way): readonly Row[] {
           runs: stays ? program : first,
           previous: first,
           rolledBack: stays ? null : VERSION,
+          killed: way === "kill",
         });
       }),
   }));
