@@ -1,6 +1,7 @@
 /**
  * `deno task nightly [SEEDS]`: a thousand seeds of a small fleet in simulated time, then every planted
- * fault, then clusters with several servers, then the suites on real parts at their full length. Ends with the line `N passed, N failed`.
+ * fault, then clusters with several servers, upgrades of the
+ * node's image, then the suites on real parts at their full length. Ends with the line `N passed, N failed`.
  */
 import { denoTest } from "../runner/deno_test.ts";
 import { say } from "../runner/say.ts";
@@ -11,12 +12,15 @@ import { describeEnd, runSeed, type SeedOptions } from "./seeds.ts";
 const SEEDS = Number(Deno.args[0] ?? 1_000);
 /** Half a second each where nothing else runs. */
 const SERVERS_TIMEOUT_MS = 3 * 60 * 60_000;
+/** About six minutes where nothing else runs. */
+const UPGRADES_TIMEOUT_MS = 60 * 60_000;
 const SMALL: SeedOptions = { profile: "rough", agents: 2, hours: 4 };
 
 const tallies = [
   await runSeeds(),
   await searchAll(),
   await runSeveralServers(),
+  await runUpgrades(),
   await runRealParts(),
 ];
 const whole = sum(tallies);
@@ -45,6 +49,19 @@ async function searchAll(): Promise<Tally> {
     say(seed === null ? `${fault}: not found` : `${fault}: seed ${seed}, ${rule}: ${how}`);
   }
   return told("planted faults", { passed: faults.length - failed, failed, ignored: 0 });
+}
+
+/** Upgrades of the node's image: every moment of every cut, and 3,000 random walks. */
+async function runUpgrades(): Promise<Tally> {
+  Deno.env.set("PBX_LONG", "1");
+  const tally = await denoTest({
+    cwd: Deno.cwd(),
+    paths: ["tests/unit/operations/cluster_upgrade_cut_test.ts"],
+    args: ["--no-check", "-A"],
+    timeoutMs: UPGRADES_TIMEOUT_MS,
+    report: say,
+  });
+  return told("upgrades", tally);
 }
 
 /** Clusters of three and five servers in trouble, twice as many seeds: they are short. */
