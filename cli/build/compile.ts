@@ -9,7 +9,7 @@ import { type Compiler, inspectRuntime, TARGETS } from "./runtime.ts";
  * `new Function`: text never becomes code.
  */
 export const V8_FLAGS = "--v8-flags=--max-semi-space-size=1,--no-opt,--no-maglev," +
-  "--disallow-code-generation-from-strings";
+  "--optimize-for-size,--disallow-code-generation-from-strings";
 /** A fleet is worth compiling code for, and tens of thousands of agents have a large heap, MiB. */
 const SIMULATOR_V8_FLAGS = "--v8-flags=--max-old-space-size=32768";
 
