@@ -120,7 +120,8 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
   if (values.root === "") return fail("--root needs a folder");
   return ok({
     command,
-    ...(values.root === undefined ? {} : { root: values.root }),
+    // The machine itself is no lab.
+    ...(values.root === undefined || values.root === "/" ? {} : { root: values.root }),
     text: values.text === true,
     json: values.json === true,
     ...(operation === undefined ? {} : { operation }),
