@@ -31,7 +31,7 @@ export function withKernelFiles(disk: Disk, clock: Clock): Disk {
       const exit = await runProgram(run);
       if (!exit.ok) return fail({ code: "io", path, message: exit.error.message });
       // In English, by the environment that programs get.
-      if (/: No such file or directory\n$/.test(exit.value.stderr)) return ok(null);
+      if (/: No such file or directory\b/.test(exit.value.stderr)) return ok(null);
       if (exit.value.code !== 0) {
         return fail({ code: "io", path, message: programFailed(run, exit.value).message });
       }
