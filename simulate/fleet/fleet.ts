@@ -47,8 +47,7 @@ export async function runFleet(options: FleetOptions): Promise<FleetEnd> {
   options.over();
   end();
   stop.removeEventListener("abort", end);
-  await ramp;
-  const ended = Promise.all(agents.map(({ agent }) => agent.end()));
+  const ended = ramp.then(() => Promise.all(agents.map(({ agent }) => agent.end())));
   await Promise.race([ended, clock.sleep(END_MS)]);
   return stop.aborted ? "signal" : "duration";
 }
