@@ -30,15 +30,16 @@ export interface Resuming<E> {
  * Ends with the last error when connections in a row have brought nothing, one more than there are pauses.
  */
 export async function resume<E>(download: Resuming<E>): Promise<Result<void, E>> {
-  for (let futile = 0;;) {
+  let futile = 0;
+  while (true) {
     const before = download.total();
     const outcome = await download.ask();
     if (outcome.kind === "whole") return ok(undefined);
     if (outcome.kind === "over") return fail(outcome.error);
     const { waitMs = 0, error } = outcome;
-    if (download.total() > before) futile = 0;
-    const isFutile = download.total() === before;
-    const pause = isFutile ? download.pausesMs[futile++] : 0;
+    const broughtSome = download.total() > before;
+    if (broughtSome) futile = 0;
+    const pause = broughtSome ? 0 : download.pausesMs[futile++];
     if (pause === undefined || waitMs > download.longestMs) return fail(error);
     const ms = Math.max(pause, waitMs);
     if (ms > 0 && !await download.pause(ms)) return fail(download.stopped());
