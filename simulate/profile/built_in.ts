@@ -67,6 +67,7 @@ function rough(): Profile {
     faults: {
       kills: 2,
       power_cuts: 1,
+      cut_resets: 0.3,
       reboots: 0.3,
       clock_jumps: 0.4,
       disk_full: 0.4,

@@ -68,6 +68,8 @@ export const Profile = z.strictObject({
     kills: Hourly.default(0),
     /** The machine loses its power, at whatever the agent does. */
     power_cuts: Hourly.default(0),
+    /** Of all resets of a database: the machine loses its power in the middle. */
+    cut_resets: Share.default(0),
     /** An administrator reboots it. */
     reboots: Hourly.default(0),
     /** Somebody sets its clock, by up to `clock_jump_s` either way. */

@@ -51,6 +51,9 @@ export interface VirtualNodeOptions {
   readonly count: (what: string) => void;
 }
 
+/** A reset takes so long at most, milliseconds. */
+const LONGEST_RESET_MS = 90_000;
+
 /** A node that was not started yet. Its life depends on the seed and its index, not on other nodes. */
 export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
   const { index, seed, profile, timeline, catalogue, front, faultsEnd } = options;
@@ -100,6 +103,15 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     },
   });
 
+  const cuts = randomOf(7);
+  /** The worst moment for the power to go. */
+  function cutReset(): void {
+    const [by, when, how] = [cuts.fraction(), cuts.fraction(), cuts.fraction()];
+    if (timeline.elapsed() >= faultsEnd || by >= profile.faults.cut_resets) return;
+    say("loses its power in the middle of a reset");
+    timeline.after(when * LONGEST_RESET_MS, () => node.kill(how < 0.5 ? "lost" : "kept"));
+  }
+
   function observe(event: NodeEvent): void {
     if (event.kind === "request") {
       count("requests");
@@ -107,6 +119,7 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
       if (event.path.endsWith("/sync")) count("syncs");
     }
     tell(describeEvent(event));
+    if (event.kind === "effect" && event.what === "reset_begun") cutReset();
     watch?.onEvent(event);
   }
 

@@ -12,6 +12,7 @@ import type { Owner } from "./owner.ts";
 import type { Timeline } from "./timeline.ts";
 import { watchAnswers } from "./watch_answers.ts";
 import { watchOperations } from "./watch_operations.ts";
+import { watchSecrets } from "./watch_secrets.ts";
 import { watchSending } from "./watch_sending.ts";
 import { watchUpdates } from "./watch_updates.ts";
 
@@ -44,6 +45,7 @@ export function createWatch(watched: Watched): Watch {
   const sending = watchSending(watched);
   const answers = watchAnswers(watched);
   const updates = watchUpdates(watched);
+  const secrets = watchSecrets(watched);
 
   function onLog(event: NodeEvent & { kind: "log" }): void {
     if (event.event.endsWith("_fault")) broken("no_exceptions", `${event.event}: ${event.message}`);
@@ -52,6 +54,7 @@ export function createWatch(watched: Watched): Watch {
     if (leak !== null) broken("no_secret_in_log", `${event.event} holds ${leak}`);
     operations.onLog(event);
     updates.onLog(event);
+    secrets.onLog(event);
     if (event.event === "k3s_restart") checkWindow();
   }
 
