@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
-import type { NodeName } from "../node/node.ts";
+import type { NodeName } from "../node/node_name.ts";
 
 /** The admin API of the fake portal, as far as a fleet needs it. Everything rejects with what was wrong. */
 export interface PortalAdmin {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { DnsLabel, ServerId } from "../../core/protocol/identifiers.ts";
 import { describeIssue } from "../../core/protocol/schema_error.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
-import type { NodeName } from "../node/node.ts";
+import type { NodeName } from "../node/node_name.ts";
 import type { PortalAdmin } from "./admin.ts";
 
 /** Where the agents of a fleet get their names and tokens from. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { FakeDisk } from "../../adapters/fake/disk.ts";
 import { CONFIG_FILE, K3S_PROGRAM, PROGRAM_FILE } from "../../core/state/paths.ts";
-import type { NodeName } from "./node.ts";
+import type { NodeName } from "./node_name.ts";
 import { programOf } from "./program.ts";
 
 /** The files of a machine as it is delivered: the image's, and what cloud-init wrote. */

@@ -17,6 +17,7 @@ import { type Bucket, createBucket } from "./bucket.ts";
 import { type Cluster, createCluster } from "./cluster.ts";
 import { bootId, layOut } from "./first_files.ts";
 import type { Observe } from "./node_event.ts";
+import type { NodeName } from "./node_name.ts";
 import { observeHttp } from "./observed_http.ts";
 import { type Fuse, type Process, startProcess } from "./process.ts";
 import {
@@ -28,16 +29,6 @@ import {
 } from "./program.ts";
 import { createServices } from "./services.ts";
 import { type StepTimes, USUAL_TIMES, within } from "./times.ts";
-
-/** Who a simulated node is, as its portal knows it. */
-export interface NodeName {
-  readonly clusterId: string;
-  readonly nodeName: string;
-  /** Decimal. */
-  readonly serverId: string;
-  /** The enrollment token. */
-  readonly token: string;
-}
 
 /** What a simulated node is made of. */
 export interface NodeOptions {

@@ -6,7 +6,7 @@ import { K3S_HOLD_FILE, STATE_DIRECTORY, UPDATE_FILE } from "../../core/state/pa
 import type { SimulatedNode } from "../node/node.ts";
 import type { ClusterPortal } from "./cluster_portal.ts";
 import type { Owner } from "./owner.ts";
-import { secretIn, storedRevision } from "./watch.ts";
+import { secretIn, storedRevision } from "./watched.ts";
 
 /** What is not yet as it is wanted; nothing where the node has converged. */
 export function notConverged(

@@ -3,18 +3,14 @@ import type { JsonObject } from "../../core/json.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import { nextWindow } from "../../core/host/windows.ts";
 import type { Maintenance } from "../../core/protocol/desired_state.ts";
-import { STATE_FILE } from "../../core/state/paths.ts";
 import type { NodeEvent } from "../node/node_event.ts";
-import type { SimulatedNode } from "../node/node.ts";
 import { isBroken } from "../node/program.ts";
-import type { ClusterPortal } from "./cluster_portal.ts";
-import type { Owner } from "./owner.ts";
-import type { Timeline } from "./timeline.ts";
 import { watchAnswers } from "./watch_answers.ts";
 import { watchOperations } from "./watch_operations.ts";
 import { watchSecrets } from "./watch_secrets.ts";
 import { watchSending } from "./watch_sending.ts";
 import { watchUpdates } from "./watch_updates.ts";
+import { secretIn, storedRevision, type Watched } from "./watched.ts";
 
 /** What must hold at any time of a run, for one node. */
 export interface Watch {
@@ -26,16 +22,6 @@ export interface Watch {
   onAnswer(request: HttpRequest, answer: Answer, again: boolean): void;
   /** The agent got an answer, from whomever. */
   onReceive(request: HttpRequest, answer: Answer): void;
-}
-
-/** What a watch looks at. */
-export interface Watched {
-  readonly timeline: Timeline;
-  readonly node: SimulatedNode;
-  readonly portal: ClusterPortal;
-  readonly owner: Owner;
-  /** A rule is broken: its name, and how. */
-  readonly broken: (rule: string, how: string) => void;
 }
 
 /** Watches one node. */
@@ -126,19 +112,4 @@ const HCLOUD = "/api/v1/namespaces/kube-system/secrets/hcloud";
 function tokenOf(document: JsonObject): string {
   const secrets = document["secrets"] as JsonObject;
   return String(((secrets["hcloud"] as JsonObject)["token"] as JsonObject)["plain"]);
-}
-
-/** The revision in state.json; null where there is none. */
-export function storedRevision({ disk }: SimulatedNode): number | null {
-  const text = disk.text(STATE_FILE);
-  const state = text === null ? null : JSON.parse(text);
-  return state?.desired?.state?.revision ?? null;
-}
-
-/** The first secret that a text holds, shortened; null where it holds none. */
-export function secretIn(text: string, secrets: Iterable<string>): string | null {
-  for (const secret of secrets) {
-    if (text.includes(secret)) return `${secret.slice(0, 12)}...`;
-  }
-  return /token-[0-9]+-in-clear/.exec(text)?.[0] ?? null;
 }

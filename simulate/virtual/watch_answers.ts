@@ -4,7 +4,7 @@ import { STATE_FILE } from "../../core/state/paths.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import { activeAgent } from "../../adapters/portal/state.ts";
 import { tagOf } from "../../adapters/portal/sync.ts";
-import type { Watched } from "./watch.ts";
+import type { Watched } from "./watched.ts";
 
 /** As far as a timestamp may be off (protocol §1), less what a request may take, milliseconds. */
 const MAX_SKEW_MS = 50_000;

@@ -2,7 +2,7 @@ import type { Answer } from "../../adapters/portal/http/message.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import type { Effect, NodeEvent } from "../node/node_event.ts";
 import { HALF } from "../node/cluster.ts";
-import type { Watched } from "./watch.ts";
+import type { Watched } from "./watched.ts";
 
 /** Operations: one at a time, what destroys once, a success only where it is one. */
 export function watchOperations({ portal, node, broken }: Watched) {

@@ -4,7 +4,7 @@ import { openSealed, sealingPublicKey } from "../../core/protocol/sealing.ts";
 import { Secret } from "../../core/secret.ts";
 import { BOOTSTRAP_FILE, IDENTITY_FILE, STATE_FILE } from "../../core/state/paths.ts";
 import type { NodeEvent } from "../node/node_event.ts";
-import type { Watched } from "./watch.ts";
+import type { Watched } from "./watched.ts";
 
 /** Secrets on the disk: once a rotation is over they open with the keys that are left. */
 export function watchSecrets({ node, broken }: Pick<Watched, "node" | "broken">) {

@@ -1,6 +1,6 @@
 import type { Answer } from "../../adapters/portal/http/message.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
-import { storedRevision, type Watched } from "./watch.ts";
+import { storedRevision, type Watched } from "./watched.ts";
 
 /** Signatures of one node that are remembered: hours of it. */
 const REMEMBERED = 512;

@@ -1,5 +1,5 @@
 import type { NodeEvent } from "../node/node_event.ts";
-import type { Watched } from "./watch.ts";
+import type { Watched } from "./watched.ts";
 
 /** A version that was taken back or failed its check is left alone for six hours (operations.md). */
 const HOLD_MS = 6 * 3_600_000;
