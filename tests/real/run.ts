@@ -15,7 +15,7 @@ import { inWords, sum, type Tally } from "../runner/tally.ts";
 import { missingOf, neededBy } from "./needs.ts";
 
 /** The longest that one suite may take; with PBX_LONG=1 some have more to do. */
-const TIMEOUT_MS = Deno.env.has("PBX_LONG") ? 2_400_000 : 900_000;
+const TIMEOUT_MS = Deno.env.has("PBX_LONG") ? 2_400_000 : 1_200_000;
 
 const mustRun = Deno.env.has("CI") || Deno.env.has("PBX_LAB");
 
@@ -37,17 +37,21 @@ async function runSuites(names: readonly string[]): Promise<Tally> {
   for (const name of names) {
     (isWaiting(await Deno.readTextFile(pathOf(name))) ? waiting : busy).push(name);
   }
-  const tallies = await Promise.all([waiting, busy].map(runLane));
+  const lanes = [waiting, busy].filter((lane) => lane.length > 0);
+  const tallies = await Promise.all(lanes.map((lane) => runLane(lane, lanes.length > 1)));
   // Not one suite is a fault of the repository, not a success.
   return names.length === 0 ? { passed: 0, failed: 1, ignored: 0 } : sum(tallies);
 }
 
-/** Runs suites one after the other; what one says is printed when it ends, so that lanes do not mix. */
-async function runLane(names: readonly string[]): Promise<Tally> {
+/**
+ * Runs suites one after the other. Beside another lane, what a suite says is printed when it ends, so that
+ * lanes do not mix.
+ */
+async function runLane(names: readonly string[], isBeside: boolean): Promise<Tally> {
   const tallies: Tally[] = [];
   for (const name of names) {
     const said: string[] = [];
-    const tally = await runSuite(name, (line) => void said.push(line));
+    const tally = await runSuite(name, isBeside ? (line) => void said.push(line) : say);
     [...said, `${name}: ${inWords(tally)}`].forEach(say);
     tallies.push(tally);
   }
