@@ -173,6 +173,8 @@ export function createNode(options: NodeOptions): SimulatedNode {
     observe({ kind: "started", version: running });
     ended = run(mine, running).then((how) => {
       if (process !== mine || !mine.isAlive()) return;
+      // With the program ends whatever it still had going.
+      mine.kill();
       process = null;
       observe({ kind: "ended", how });
       if (!stopping.signal.aborted) void startIn(RESTART_MS);
