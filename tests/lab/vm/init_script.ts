@@ -20,7 +20,8 @@ export const STATE_LAYOUT: readonly string[] = STATE_FOLDERS.map(([folder]) => f
 
 /**
  * The image's first process: loads modules, mounts the ESP at /boot and what outlives the image from the
- * state partition, sets the network up and becomes systemd. The root itself is in memory.
+ * state partition, sets the network up and becomes systemd. The root itself is in memory. Where the disk
+ * is not there it ends, and the kernel panics: better than a machine that waits for ever.
  */
 export function initScript(fault?: EarlyFault): string {
   const binds = STATE_FOLDERS.map(([from, to]) =>
@@ -37,8 +38,8 @@ echo "image: $(. /usr/lib/os-release; echo "$IMAGE_VERSION") starts after $(cut 
 ${fault === undefined ? "" : FAULTS[fault]}
 for module in $(cat ${MODULE_FOLDER}/order); do insmod ${MODULE_FOLDER}/$module; done
 mount -t efivarfs efivarfs /sys/firmware/efi/efivars
-mount -t ext4 -o noatime ${STATE_DEVICE} /state
-mount -t vfat -o umask=0077,iocharset=ascii ${ESP_DEVICE} /boot
+mount -t ext4 -o noatime ${STATE_DEVICE} /state || exit 1
+mount -t vfat -o umask=0077,iocharset=ascii ${ESP_DEVICE} /boot || exit 1
 ${binds.join("\n")}
 mkdir -p /var/tmp /var/lib
 chmod 1777 /tmp /var/tmp
