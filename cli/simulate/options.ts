@@ -77,7 +77,7 @@ Nothing on this machine is touched.
   --admin URL       the admin API of a fake portal, which gives the tokens and orders the work
   --agents N        how many agents (100)
   --duration D      how long, such as 90s, 10m or 2h (2m)
-  --ramp D          over how long they begin (a third of the run, 30s to 5m)
+  --ramp D          over how long they begin (a third of the run, at most 50 a second)
   --warmup D        times before this are shown, but not judged: enrollments are slower (0s)
   --profile NAME    ${PROFILE_NAMES.join(", ")}, or a file, - for standard input (calm)
   --seed N          the same seed draws the same fleet (1)
@@ -151,7 +151,7 @@ export function parseSimulateOptions(
   if (seed === null) return fail(`--seed ${values.seed}: is no whole number below 2^32`);
   const durationMs = duration(values.duration);
   if (durationMs === null || durationMs === 0) return fail(noDuration("duration", values.duration));
-  const rampMs = values.ramp === undefined ? usualRamp(durationMs) : duration(values.ramp);
+  const rampMs = values.ramp === undefined ? usualRamp(durationMs, agents) : duration(values.ramp);
   if (rampMs === null) return fail(noDuration("ramp", values.ramp));
   if (rampMs > durationMs) return fail("--ramp is longer than --duration: not all agents begin");
   const warmupMs = duration(values.warmup);
@@ -253,8 +253,12 @@ export function noDuration(flag: string, text: string | undefined): string {
   return `--${flag} ${text}: is no duration such as 90s, 10m or 2h`;
 }
 
-function usualRamp(durationMs: number): number {
-  return Math.min(Math.max(durationMs / 3, Math.min(30_000, durationMs / 2)), 300_000);
+/** An agent's start takes its process some 12 ms of CPU time, which is what this leaves room for. */
+const STARTS_PER_S = 50;
+
+function usualRamp(durationMs: number, agents: number): number {
+  const wanted = Math.max(Math.min(durationMs / 3, 300_000), agents / STARTS_PER_S * 1000);
+  return Math.min(wanted, durationMs * 0.8);
 }
 
 function keyOf(text: string): Uint8Array | null {

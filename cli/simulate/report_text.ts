@@ -1,5 +1,8 @@
 import { ENDPOINTS, type Report } from "../../simulate/report/report.ts";
 
+/** A share of one core from which on a process of one thread has none left. */
+const SATURATED = 0.95;
+
 /** What a report says in short, for people at a terminal. */
 export function reportText(report: Report): string {
   const { agents, endpoints, errors, operations, resources, run, slo, faults } = report;
@@ -33,6 +36,11 @@ export function reportText(report: Report): string {
         (resources.cpu_ms / syncs).toFixed(2)
       } ms CPU per sync (all that an agent does ` +
         `included), ${Math.round(resources.rss_bytes / 2 ** 20)} MiB`,
+    );
+  }
+  if (resources !== null && resources.busiest_share > SATURATED) {
+    lines.push(
+      "simulator: it had no time left at its busiest, and held agents up itself: a longer --ramp, or shards",
     );
   }
   for (const { limit, measured, held } of slo) {

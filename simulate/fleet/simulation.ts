@@ -96,6 +96,7 @@ export async function simulate(simulation: Simulation, around: Surroundings): Pr
     resources: {
       cpu_ms: used.cpuMs,
       rss_bytes: used.rssBytes,
+      busiest_share: used.busiestShare,
       lateness: { ...lateness, buckets: lateness.buckets.map(([one, count]) => [one, count]) },
     },
   };

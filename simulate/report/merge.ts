@@ -170,6 +170,7 @@ function mergeResources(all: readonly Report["resources"][]): Report["resources"
   return {
     cpu_ms: known.reduce((sum, { cpu_ms }) => sum + cpu_ms, 0),
     rss_bytes: known.reduce((sum, { rss_bytes }) => sum + rss_bytes, 0),
+    busiest_share: Math.max(...known.map(({ busiest_share }) => busiest_share)),
     lateness: addAll(known.map(({ lateness }) => lateness), emptyLike(first.lateness)),
   };
 }

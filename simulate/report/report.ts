@@ -162,6 +162,8 @@ export const Report = z.strictObject({
     cpu_ms: Milliseconds,
     /** Largest resident set, bytes. */
     rss_bytes: Count,
+    /** CPU time of its busiest second, in seconds: from about 1 on it held agents up itself. */
+    busiest_share: z.number().min(0).default(0),
     /** How late timers of agents went off, microseconds: over some milliseconds the simulator is the bottleneck. */
     lateness: HistogramSchema,
   }).nullable(),
