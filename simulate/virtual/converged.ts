@@ -2,7 +2,12 @@ import { activeAgent } from "../../adapters/portal/state.ts";
 import { tagOf } from "../../adapters/portal/sync.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { KEPT_TOKEN_FILE } from "../../core/operations/restore/tokens.ts";
-import { K3S_HOLD_FILE, STATE_DIRECTORY, UPDATE_FILE } from "../../core/state/paths.ts";
+import {
+  K3S_HOLD_FILE,
+  RELEASE_FILE,
+  STATE_DIRECTORY,
+  UPDATE_FILE,
+} from "../../core/state/paths.ts";
 import type { SimulatedNode } from "../node/node.ts";
 import type { ClusterPortal } from "./cluster_portal.ts";
 import type { Owner } from "./owner.ts";
@@ -34,11 +39,20 @@ export function notConverged(
     report.node.ready !== true && "its Node is not ready",
     report.operation !== null && `operation ${report.operation?.id} runs`,
     open.length > 0 && `operations ${open.join(", ")} have no result`,
-    agent.previous !== null && "a rotation of its keys is not over",
+    agent.previous !== null && !hasFailedRotation(portal) && "a rotation of its keys is not over",
     ...addonsLack(report.addons, wanted),
     ...machineLacks(node, wanted),
   ];
   return lacks.filter((lack) => lack !== false);
+}
+
+/** One that failed on the way leaves both pairs, which the next one goes on with. */
+function hasFailedRotation({ state }: ClusterPortal["portal"]): boolean {
+  const last = state.operations.findLast(({ offer, result }) =>
+    isJsonObject(offer) && offer["kind"] === "agent.rotate_key" &&
+    (result?.state === "failed" || result?.state === "succeeded")
+  );
+  return last?.result?.state === "failed";
 }
 
 /** What a converged machine must not hold. */
@@ -47,6 +61,8 @@ export function leftBehind(node: SimulatedNode, owner: Owner): readonly string[]
   const found: string[] = [];
   for (const path of disk.paths()) {
     if (!path.startsWith(`${STATE_DIRECTORY}/`)) continue;
+    // What a rename left that the disk did not do: the next start takes it away.
+    if (path === `${RELEASE_FILE}.tmp`) continue;
     // k3s's own token file, as it was before a restore: beside the original, as readable as that.
     if (path === KEPT_TOKEN_FILE) continue;
     if (path.endsWith(".tmp")) found.push(`${path} is left behind`);

@@ -75,6 +75,7 @@ export function createLink(options: LinkOptions): Link {
       }
       if (fate === "lost_request") return endIn(request.totalMs, failed("timeout"));
       const arrive = () => {
+        if (fate === "overtaken") void deliver(request, version, true);
         const answer = deliver(request, version, false);
         if (answer === null) return endIn(back, failed("connect"));
         if (fate === "duplicate") {
@@ -93,19 +94,23 @@ export function createLink(options: LinkOptions): Link {
   return link;
 }
 
-type Fate = "arrives" | "lost_request" | "lost_answer" | "duplicate";
+/** `overtaken`: of two copies the portal gets the other one first, and takes this one for a replay. */
+type Fate = "arrives" | "lost_request" | "lost_answer" | "duplicate" | "overtaken";
 
 const WORDS: Readonly<Record<Exclude<Fate, "arrives">, string>> = {
   lost_request: "the request is lost",
   lost_answer: "its answer is lost",
   duplicate: "the portal gets it twice",
+  overtaken: "a copy of it arrives before",
 };
 
 function fateOf(by: number, network: Profile["network"]): Fate {
   const { lost_requests, lost_answers, duplicates } = network;
   if (by < lost_requests) return "lost_request";
   if (by < lost_requests + lost_answers) return "lost_answer";
-  return by < lost_requests + lost_answers + duplicates ? "duplicate" : "arrives";
+  const lost = lost_requests + lost_answers;
+  if (by < lost + duplicates / 2) return "overtaken";
+  return by < lost + duplicates ? "duplicate" : "arrives";
 }
 
 function received(

@@ -41,7 +41,11 @@ export function watchAnswers({ portal, owner, node, broken }: Watched) {
     if (known !== tag) broken("only_what_was_offered", `revision ${revision} has the tag ${tag}`);
   }
 
+  /** Requests of which a copy has arrived before. */
+  const overtaken = new WeakSet<HttpRequest>();
+
   function isExpected(request: HttpRequest, status: number, code: string): boolean {
+    if (code === "replayed") return overtaken.has(request);
     if (status < 400 || code === "clock_skew") return true;
     if (status === 401) return !request.url.endsWith("/enroll");
     return code === "unknown_release";
@@ -82,7 +86,7 @@ export function watchAnswers({ portal, owner, node, broken }: Watched) {
       const { status } = answer;
       const { code, message } = status < 400 ? NO_ERROR : errorOf(answer);
       // A copy that the network made is a replay, and none of the agent's doing.
-      if (again) return;
+      if (again) return void overtaken.add(request);
       if (!isExpected(request, status, code)) {
         broken("keeps_the_protocol", `${request.url}: ${status} ${code}: ${message}`);
       }
