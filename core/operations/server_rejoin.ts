@@ -9,9 +9,18 @@ import { hasK3sEnded } from "./k3s_stop.ts";
 import { isNoMember, NO_MEMBER } from "./rejoin/no_member.ts";
 import { memberName } from "./rejoin/quorum.ts";
 import { proveJoined } from "./rejoin/prove_joined.ts";
-import { clear, giveBack, hold, probeWipe, quorumNow, Stopped, wipeDb } from "./rejoin/wipe.ts";
+import {
+  clear,
+  giveBack,
+  hold,
+  KIND,
+  probeWipe,
+  quorumNow,
+  Stopped,
+  wipeDb,
+} from "./rejoin/wipe.ts";
 import { readDatabase } from "./restore/database.ts";
-import { isUnitUp, liftHold, placeHold, readHold } from "./restore/hold.ts";
+import { isHoldOf, isUnitUp, liftHold, placeHold, readHold } from "./restore/hold.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
 
 type Tools = StepTools<JsonObject>;
@@ -44,7 +53,8 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
   if (!uid.ok) return await giveBack(tools, uid.error, "checks_failed");
   const busy = await snapshotUnderWay(tools);
   if (busy !== null) return await giveBack(tools, busy, "checks_failed");
-  const noMember = await isNoMember(tools);
+  const before = await readHold(ports);
+  const noMember = await isNoMember(tools, before !== null && isHoldOf(before, KIND, tools.id));
   const quorum = noMember ? ok(NO_MEMBER) : await quorumNow(tools, uid.value);
   if (!quorum.ok) return await giveBack(tools, quorum.error, "checks_failed");
   const { isSafe, words } = quorum.value;

@@ -11,13 +11,16 @@ const MEMBER_NAME = "etcd.k3s.cattle.io/node-name";
 /**
  * Whether this node's k3s is surely a member of no etcd: it has never made certificates here, without which
  * it neither runs one nor is asked by one, and its Node names none. What cannot be found out is no.
+ *
+ * @param looked this operation looked before, and found that k3s may be stopped: its API may be down now
  */
-export async function isNoMember({ ports, node }: {
-  readonly ports: Ports;
-  readonly node: NodeFacts;
-}): Promise<boolean> {
+export async function isNoMember(
+  { ports, node }: { readonly ports: Ports; readonly node: NodeFacts },
+  looked: boolean,
+): Promise<boolean> {
   const certificates = await ports.disk.stat(`${K3S_SERVER_DIRECTORY}/tls/server-ca.crt`);
   if (!certificates.ok || certificates.value !== null) return false;
+  if (looked) return true;
   for (const name of await nodeNames(ports, node)) {
     const found = await ports.k8s.get({ apiVersion: "v1", resource: "nodes", name });
     if (!found.ok) return false;

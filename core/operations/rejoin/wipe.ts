@@ -20,7 +20,8 @@ import { findTarget, lookAtTarget } from "./target.ts";
 
 type Tools = StepTools<JsonObject>;
 
-const KIND = "server.rejoin";
+/** By which its hold is known. */
+export const KIND = "server.rejoin";
 
 /**
  * Holds k3s for the wipe, all of it anew: a hold may have been cut short. One of another operation keeps

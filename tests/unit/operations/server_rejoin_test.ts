@@ -301,6 +301,19 @@ Deno.test("server.rejoin: where k3s surely is a member of no etcd nobody is aske
   assert.match(finished.op_join.steps[0].evidence, /is no member of etcd here/);
 });
 
+Deno.test("server.rejoin: such a one that was killed after its stop goes on, its API being down", async () => {
+  for (const id of [OFFER.id, "op_other"]) {
+    const machine = createRejoinMachine();
+    await machine.disk.remove(CERTIFICATE);
+    machine.disk.put(K3S_HOLD_FILE, `server.rejoin ${id} holds k3s until its database is wiped\n`);
+    machine.disk.put(K3S_HOLD_DROP_IN, "");
+    machine.k8s.breakWith({ kind: "down" });
+    for (const peer of machine.peers.splice(0)) peer.healthy = false;
+    const { state } = await rejoined(machine);
+    assert.equal(state, id === OFFER.id ? "succeeded" : "failed");
+  }
+});
+
 Deno.test("server.rejoin: certificates, or a member that its Node names, have it ask all the same", async () => {
   for (const sign of ["certificates", "node"]) {
     const machine = createRejoinMachine();
