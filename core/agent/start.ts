@@ -71,6 +71,9 @@ export async function readBeginning(
     }
   }
 
+  // A process that was killed between a rename and its sync left what the power could still take back; what
+  // is read here may be told to the portal.
+  await disk.syncDirectory(STATE_DIRECTORY);
   const bootstrap = loaded(bootstrapFile.value);
   if (bootstrapFile.value.kind === "unreadable") {
     log.write("error", "bootstrap_unreadable", `bootstrap.json ${bootstrapFile.value.reason}`);

@@ -9,6 +9,7 @@ import type {
   OperationResult,
 } from "../../../core/protocol/operation.ts";
 import type { Journal } from "../../../core/state/journal.ts";
+import { STATE_DIRECTORY } from "../../../core/state/paths.ts";
 import { type Machine, openAgent } from "./machine.ts";
 import {
   type CutPoint,
@@ -167,6 +168,8 @@ export async function runCuts<M extends Machine>(
       machine.reboot();
     } else {
       machine.disk.restart();
+      // A start makes what it finds last, before it acts on it; so does an orderly shutdown.
+      await machine.disk.syncDirectory(STATE_DIRECTORY);
       if (machine.isDown?.() === true) machine.reboot();
     }
     if (run.kind === "killed") {
