@@ -31,7 +31,7 @@ export function runSeed(
 export function describeEnd(end: VirtualEnd, options: SeedOptions): string | null {
   const [first] = end.violations;
   if (first === undefined) return null;
-  const replay = `pbx-agent simulate --virtual --profile ${options.profile} ` +
+  const replay = `deno task simulate --virtual --profile ${options.profile} ` +
     `--agents ${options.agents} --duration ${options.hours}h --seed ${end.seed} --trace ${first.node}`;
   return `seed ${end.seed}: ${first.rule}, node ${first.node}: ${first.how}\n  ${replay}`;
 }
