@@ -1,24 +1,9 @@
-import type { DesiredState } from "../../../core/protocol/desired_state.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import { STATE_FILE } from "../../../core/state/paths.ts";
+import { desiredWith } from "../../../simulate/servers/desired.ts";
 import type { Machine } from "./machine.ts";
 
-/** A desired state of a cluster with so many servers, and nothing else of note. */
-export function desiredWith(servers: number): DesiredState {
-  return {
-    revision: 1,
-    release: "1.0.0",
-    agent: { version: "0.1.0" },
-    servers,
-    host: {
-      snapshots: { schedule: "0 3 * * *", retention: 7, compress: true },
-      ingress: "none",
-    },
-    maintenance: { timezone: "UTC", windows: [] },
-    secrets: {},
-    addons: [],
-  };
-}
+export { desiredWith };
 
 /** The machine's agent knows that its cluster has so many servers. */
 export function withServers<M extends Machine>(machine: M, servers = 3): M {
