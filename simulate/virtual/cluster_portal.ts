@@ -1,7 +1,7 @@
 import { noteRefused } from "../../adapters/portal/events.ts";
 import { firstCluster } from "../../adapters/portal/first_cluster.ts";
 import { FIRST_RELEASE, firstRelease } from "../../adapters/portal/first_release.ts";
-import type { Answer, WireRequest } from "../../adapters/portal/http/message.ts";
+import type { Answer } from "../../adapters/portal/http/message.ts";
 import { issueToken } from "../../adapters/portal/issue_token.ts";
 import { createMemory } from "../../adapters/portal/memory.ts";
 import type { Portal } from "../../adapters/portal/portal.ts";
@@ -17,6 +17,7 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import type { Random } from "../../core/ports/random.ts";
 import type { Secret } from "../../core/secret.ts";
+import { wireRequest } from "./wire_request.ts";
 
 /** Where the simulated portal is. */
 export const PORTAL = "https://agents.example.com/agent/v1";
@@ -82,15 +83,9 @@ export function createClusterPortal(options: ClusterPortalOptions): ClusterPorta
     cluster,
     token,
     answer(request, version) {
-      const target = request.url.slice(request.url.indexOf("/", "https://".length));
-      const headers = new Map<string, string>([["user-agent", `pbx-agent/${version}`]]);
-      for (const name of Object.keys(request.headers)) {
-        headers.set(name.toLowerCase(), request.headers[name] ?? "");
-      }
-      const body = request.body ?? NO_BODY;
-      const wire: WireRequest = { method: request.method, target, headers, body };
+      const wire = wireRequest(request, version);
       const answer = serve(portal, wire);
-      if (answer.status === 400) noteRefusedEvents(portal, target, body);
+      if (answer.status === 400) noteRefusedEvents(portal, wire.target, wire.body);
       return answer;
     },
     offer(operation) {
@@ -118,8 +113,6 @@ export function createClusterPortal(options: ClusterPortalOptions): ClusterPorta
 export function firstReleases(): Map<string, StoredRelease> {
   return new Map([[FIRST_RELEASE, firstRelease()]]);
 }
-
-const NO_BODY = new Uint8Array(0);
 
 function noteRefusedEvents(portal: Portal, target: string, body: Uint8Array): void {
   const id = /\/operations\/([^/]+)\/events$/.exec(target)?.[1];
