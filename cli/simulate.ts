@@ -10,6 +10,7 @@ import { simulate } from "./commands/simulate.ts";
 import { EXIT } from "./exit_codes.ts";
 import { print } from "./print.ts";
 import { createOrders } from "../simulate/fleet/orders.ts";
+import { simulateRestore } from "./simulate/restore.ts";
 import { simulateVirtual } from "./simulate/virtual.ts";
 import { startOwnPortal } from "./simulate/own_portal.ts";
 
@@ -21,6 +22,7 @@ if (import.meta.main) {
       lab: true,
       orders: createOrders,
       virtual: simulateVirtual,
+      restore: simulateRestore,
       ...(Deno.build.standalone ? {} : { startPortal: startOwnPortal }),
     });
     Deno.exit(code);

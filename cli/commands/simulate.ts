@@ -14,6 +14,9 @@ export async function simulate(
   if (args[0] === "merge") return await merge(args.slice(1), entry.lab);
   if (args[0] === "html") return await html(args.slice(1));
   if (args[0] === "conformance") return await conformance(args.slice(1), entry);
+  if (args[0] === "restore" && entry.restore !== undefined) {
+    return await entry.restore(args.slice(1));
+  }
   if (entry.virtual !== undefined && args.includes("--virtual")) return await entry.virtual(args);
   const options = parseSimulateOptions(args, entry, environment);
   if (!options.ok) {

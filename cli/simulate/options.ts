@@ -22,6 +22,8 @@ export interface SimulateEntry {
   ) => Pick<Simulation, "order" | "programs">;
   /** `simulate --virtual`, where the program has what it takes: the fake portal. */
   readonly virtual?: (args: readonly string[]) => Promise<ExitCode>;
+  /** `simulate restore`, where the program has the fake portal. */
+  readonly restore?: (args: readonly string[]) => Promise<ExitCode>;
   /** Starts a fake portal where none is named; not there in a compiled program. */
   readonly startPortal?: () => Promise<OwnPortal>;
 }
@@ -55,7 +57,7 @@ export interface SimulateOptions {
 }
 
 /** The usage text. */
-export function simulateUsage({ lab, startPortal, virtual }: SimulateEntry): string {
+export function simulateUsage({ lab, startPortal, virtual, restore }: SimulateEntry): string {
   const own = startPortal !== undefined;
   return `usage: simulate [options]
        simulate merge REPORT... [--report ${lab ? "DIR|-" : "-"}] [--slo LIMITS] [--partial]
@@ -63,6 +65,11 @@ ${
     virtual === undefined
       ? ""
       : "       simulate --virtual [options]                    in simulated time (see its --help)\n"
+  }${
+    restore === undefined
+      ? ""
+      : "       simulate restore [options]                      several servers, one after the other\n" +
+        "                                                       (see its --help)\n"
   }       simulate html REPORT > PAGE                     a report's page for a browser
        simulate conformance --portal URL [options]     (see its --help)
 

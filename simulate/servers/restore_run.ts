@@ -7,7 +7,7 @@ import { createCheapSigning } from "../virtual/cheap_signing.ts";
 import { START } from "./machine.ts";
 import { type Check, checkRestored, type ServerEnd, serverEnds } from "./restore_checks.ts";
 import { createRestorePortal, type RestorePortal } from "./restore_portal.ts";
-import { startRestoreTrouble } from "./restore_trouble.ts";
+import { LONGEST_MS, startRestoreTrouble } from "./restore_trouble.ts";
 import { createStory, type StoryLine } from "./story.ts";
 import { createServersWorld, type ServersWorld } from "./world.ts";
 
@@ -46,7 +46,7 @@ const TICK_MS = 5_000;
 /** How long the whole restore may take, simulated: two hours. */
 const MOST_MS = 7_200_000;
 /** Within this time all trouble begins, milliseconds. */
-const TROUBLE_MS = 720_000;
+const TROUBLE_MS = 480_000;
 /** How long somebody needs to switch a server on or off, milliseconds. */
 const HANDS_MS = 20_000;
 
@@ -93,12 +93,12 @@ export async function runRestore(options: RestoreOptions): Promise<RestoreEnd> {
     const snapshot = await takeSnapshot(stage);
     const lost = snapshot === null ? [] : await loseMembers(stage);
     if (snapshot !== null) {
-      if (trouble) {
-        startRestoreTrouble({ world, portal, random, withinMs: TROUBLE_MS, tell: story.say });
-      }
+      const running = trouble
+        ? startRestoreTrouble({ world, portal, random, withinMs: TROUBLE_MS, tell: story.say })
+        : null;
       await guide(stage, snapshot);
-      // Trouble that the guide outran is over before the end is looked at.
-      if (trouble) await live(Math.max(0, TROUBLE_MS + 180_000 - clock.monotonic()));
+      running?.stop();
+      if (running !== null) await live(LONGEST_MS);
       await live(600_000, () => checkRestored(world, portal).every(({ holds }) => holds));
     }
     const checks = checkRestored(world, portal);

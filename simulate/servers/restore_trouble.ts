@@ -17,13 +17,24 @@ export interface RestoreTroubleOptions {
   tell(who: string, what: string): void;
 }
 
+/** Trouble that goes on until it is stopped. */
+export interface RestoreTrouble {
+  /** Nothing more begins; what has begun is over within {@link LONGEST_MS}. */
+  stop(): void;
+}
+
+/** How long one piece of trouble lasts at most, milliseconds. */
+export const LONGEST_MS = 150_000;
+
 /**
  * Lets agents be killed or stand still, servers be cut from each other and the portal be away, at moments
  * that the seed draws. All of it is over after a while. Agents that have an operation are hit most.
  */
-export function startRestoreTrouble(options: RestoreTroubleOptions): void {
+export function startRestoreTrouble(options: RestoreTroubleOptions): RestoreTrouble {
   const { world, portal, random, withinMs, tell } = options;
   const { clock, servers, etcd } = world;
+  let isOver = false;
+  const hit = new Set<string>();
   const between = (least: number, most: number) => least + random() * (most - least);
 
   function target(): number {
@@ -34,10 +45,12 @@ export function startRestoreTrouble(options: RestoreTroubleOptions): void {
 
   async function kill(): Promise<void> {
     const server = servers[target()];
-    if (server?.isAlive() !== true) return;
+    if (server?.isAlive() !== true || hit.has(server.name)) return;
+    hit.add(server.name);
     server.kill();
     tell(server.name, "the agent is killed");
     await clock.sleep(between(3_000, 70_000));
+    hit.delete(server.name);
     if (!server.isOn() || server.isAlive()) return;
     server.boot();
     tell(server.name, "the agent is started again");
@@ -45,10 +58,12 @@ export function startRestoreTrouble(options: RestoreTroubleOptions): void {
 
   async function stall(): Promise<void> {
     const server = servers[target()];
-    if (server?.isAlive() !== true) return;
+    if (server?.isAlive() !== true || hit.has(server.name)) return;
+    hit.add(server.name);
     server.pause(true);
     tell(server.name, "the agent stands still");
     await clock.sleep(between(5_000, 90_000));
+    hit.delete(server.name);
     server.pause(false);
     tell(server.name, "the agent goes on");
   }
@@ -67,7 +82,7 @@ export function startRestoreTrouble(options: RestoreTroubleOptions): void {
     if (portal.isAway) return;
     portal.isAway = true;
     tell("portal", "nobody reaches it");
-    await clock.sleep(between(10_000, 150_000));
+    await clock.sleep(between(10_000, LONGEST_MS));
     portal.isAway = false;
     tell("portal", "it can be reached again");
   }
@@ -77,6 +92,7 @@ export function startRestoreTrouble(options: RestoreTroubleOptions): void {
   const moments = Array.from({ length: times }, () => between(0, withinMs)).sort((a, b) => a - b);
   for (const moment of moments) {
     const kind = kinds[Math.floor(random() * kinds.length)] ?? kill;
-    void clock.sleep(moment).then(kind);
+    void clock.sleep(moment).then(() => isOver ? undefined : kind());
   }
+  return { stop: () => void (isOver = true) };
 }
