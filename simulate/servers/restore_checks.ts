@@ -46,7 +46,8 @@ export function checkRestored(world: ServersWorld, portal: RestorePortal): reado
   const { etcd, servers } = world;
   const ends = serverEnds(world, portal);
   const operations = portal.operations();
-  const open = operations.filter(({ result }) => result === null).map(({ id }) => id);
+  const wrong = operations.filter(({ id, result }) => result === null || portal.resultsOf(id) !== 1)
+    .map(({ id }) => `${id} has ${portal.resultsOf(id)}`);
   const members = ends.filter(({ member }) => member !== null).length;
   const spec = etcd.k8s.read(LEASE)?.["spec"] as JsonObject | undefined;
   const holder = String(spec?.["holderIdentity"] ?? "nobody");
@@ -76,10 +77,13 @@ export function checkRestored(world: ServersWorld, portal: RestorePortal): reado
     ),
     check(
       "every operation has exactly one result",
-      open.length === 0 && breaches.length === 0,
-      open.length > 0
-        ? `without one: ${open.join(", ")}`
-        : breaches[0] ?? `${operations.length} operations`,
+      wrong.length === 0,
+      wrong.length === 0 ? `${operations.length} operations` : wrong.join(", "),
+    ),
+    check(
+      "the portal's rules refused nothing",
+      breaches.length === 0,
+      breaches[0] ?? "no agent broke one",
     ),
   ];
 }

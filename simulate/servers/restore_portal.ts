@@ -3,6 +3,7 @@ import { createFakeRandom } from "../../adapters/fake/random.ts";
 import { guideRestore } from "../../adapters/portal/admin/restore_guide.ts";
 import { firstCluster } from "../../adapters/portal/first_cluster.ts";
 import { FIRST_RELEASE, firstRelease } from "../../adapters/portal/first_release.ts";
+import type { Answer } from "../../adapters/portal/http/message.ts";
 import { createMemory } from "../../adapters/portal/memory.ts";
 import type { Portal } from "../../adapters/portal/portal.ts";
 import { serve } from "../../adapters/portal/serve.ts";
@@ -14,6 +15,7 @@ import {
 } from "../../adapters/portal/state.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Clock } from "../../core/ports/clock.ts";
+import type { HttpRequest } from "../../core/ports/http.ts";
 import type { PublicKeys } from "../../core/protocol/enroll.ts";
 import type { verify } from "../../core/protocol/signing.ts";
 import type { Secret } from "../../core/secret.ts";
@@ -47,7 +49,9 @@ export interface RestorePortal {
   guide(id: string, params: JsonObject, again: boolean): Promise<Guidance>;
   /** The servers that were heard of just now, and whose last report says that they lead. */
   leaders(): readonly string[];
-  /** Rules of the protocol that an agent broke. */
+  /** How many different results came in for an operation. */
+  resultsOf(id: string): number;
+  /** Requests that the portal's rules refused, and other rules of the protocol that an agent broke. */
   breaches(): readonly string[];
 }
 
@@ -84,6 +88,26 @@ export function createRestorePortal(options: RestorePortalOptions): RestorePorta
     verify: options.verify,
     releaseKeys,
   };
+  const results = new Map<string, Set<string>>();
+  const refused: string[] = [];
+
+  /** Answers an agent's request, and notes what it brings. */
+  function answer(request: HttpRequest): Answer {
+    const wire = wireRequest(request, "0.1.0");
+    const id = /\/operations\/([^/]+)\/events$/.exec(wire.target)?.[1];
+    if (id !== undefined) {
+      const { result } = JSON.parse(new TextDecoder().decode(wire.body));
+      const seen = results.get(id) ?? new Set();
+      if (result !== undefined) results.set(id, seen.add(JSON.stringify(result)));
+    }
+    const given = serve(portal, wire);
+    if (given.status >= 400) {
+      const why = new TextDecoder().decode(given.body);
+      refused.push(`${wire.method} ${wire.target} was answered ${given.status}: ${why}`);
+    }
+    return given;
+  }
+
   const admin = { portal, outage: () => Promise.resolve(), isDown: () => restore.isAway };
 
   const restore: RestorePortal = {
@@ -110,7 +134,7 @@ export function createRestorePortal(options: RestorePortalOptions): RestorePorta
     },
     peer: () => (request) => {
       if (restore.isAway) return { error: "connect" };
-      return serve(portal, wireRequest(request, "0.1.0"));
+      return answer(request);
     },
     offer(server, id, kind) {
       state.operations.push({
@@ -139,7 +163,11 @@ export function createRestorePortal(options: RestorePortalOptions): RestorePorta
       [...state.agents.values()].filter((agent) =>
         agent.lastSyncAt !== null && clock.now() - agent.lastSyncAt < SILENT_MS && leads(agent)
       ).map(({ nodeName }) => nodeName),
-    breaches: () => portal.memory.breaches.map(({ rule, message }) => `${rule}: ${message}`),
+    resultsOf: (id) => results.get(id)?.size ?? 0,
+    breaches: () => [
+      ...refused,
+      ...portal.memory.breaches.map(({ rule, message }) => `${rule}: ${message}`),
+    ],
   };
   return restore;
 }

@@ -56,22 +56,24 @@ const HANDS_MS = 20_000;
  */
 export async function runRestore(options: RestoreOptions): Promise<RestoreEnd> {
   const { servers: size, seed, trouble } = options;
-  const draw = createFakeRandom(seed);
-  const random = () => draw.fraction();
+  // Draws of their own: what is lost does not depend on how often an agent calls.
+  const draw = createFakeRandom(seed * 3);
+  const delays = createFakeRandom(seed * 3 + 1);
+  const troubles = createFakeRandom(seed * 3 + 2);
   const clock = createFakeClock({ now: START });
   const signing = createCheapSigning();
   const releaseKeys = [new Secret(draw.bytes(32)), new Secret(draw.bytes(32))] as const;
   const portal = createRestorePortal({ clock, size, releaseKeys, verify: signing.verify });
   const world = createServersWorld({
     size,
-    random,
+    random: delays.fraction,
     clock,
     peer: portal.peer,
     sign: signing.sign,
     releaseKeys: releaseKeys.map(signingPublicKey),
   });
   const story = createStory(clock, options.tell);
-  const stage: Stage = { world, portal, random, say: story.say, live };
+  const stage: Stage = { world, portal, random: draw.fraction, say: story.say, live };
 
   /** Lets time pass until `isSo`; false where it does not come to that in time. */
   async function live(ms: number, isSo: () => boolean = () => false): Promise<boolean> {
@@ -94,7 +96,13 @@ export async function runRestore(options: RestoreOptions): Promise<RestoreEnd> {
     const lost = snapshot === null ? [] : await loseMembers(stage);
     if (snapshot !== null) {
       const running = trouble
-        ? startRestoreTrouble({ world, portal, random, withinMs: TROUBLE_MS, tell: story.say })
+        ? startRestoreTrouble({
+          world,
+          portal,
+          random: troubles.fraction,
+          withinMs: TROUBLE_MS,
+          tell: story.say,
+        })
         : null;
       await guide(stage, snapshot);
       running?.stop();
