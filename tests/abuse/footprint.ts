@@ -37,7 +37,8 @@ export function footprintOf({ disk, k8s }: World): Footprint {
 
 /** Every path that an agent may ever write to, make or remove. */
 const ALLOWED = [
-  /^\/var\/lib\/pbx-agent$/,
+  // bin: synced before what would put a program back is taken away.
+  /^\/var\/lib\/pbx-agent(?:\/bin)?$/,
   /^\/var\/lib\/pbx-agent\/(?:identity|state|bootstrap|release)\.json(?:\.tmp)?$/,
   /^\/var\/lib\/pbx-agent\/state\.json\.unreadable$/,
   /^\/var\/lib\/pbx-agent\/ops(?:\/[A-Za-z0-9][A-Za-z0-9_-]{0,63}\.log)?$/,

@@ -1,4 +1,5 @@
 // needs: root systemd-nspawn mmdebstrap ip k3s versitygw
+// waits
 /**
  * Snapshots and restores on a real k3s and a real S3 server. One node, one story: what is restored in a
  * test is what the tests before it left. About 6 minutes, 2 of them the grace for Nodes that are gone.

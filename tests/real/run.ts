@@ -4,7 +4,7 @@
  * and the sum as the last line.
  *
  * Suites run one after the other, but for those with a line `// waits` in their file: they mostly wait,
- * and run in a second lane beside the others.
+ * and each runs in a lane of its own beside the others.
  *
  * Where something that a suite needs is missing, the suite is left out and says how to get it. With
  * CI or PBX_LAB set everything has to be there, and a suite that cannot run has failed.
@@ -32,12 +32,13 @@ say(inWords(whole));
 Deno.exitCode = whole.failed === 0 ? 0 : 1;
 
 async function runSuites(names: readonly string[]): Promise<Tally> {
-  const waiting: string[] = [];
   const busy: string[] = [];
+  const lanes: string[][] = [];
   for (const name of names) {
-    (isWaiting(await Deno.readTextFile(pathOf(name))) ? waiting : busy).push(name);
+    if (isWaiting(await Deno.readTextFile(pathOf(name)))) lanes.push([name]);
+    else busy.push(name);
   }
-  const lanes = [waiting, busy].filter((lane) => lane.length > 0);
+  if (busy.length > 0) lanes.push(busy);
   const tallies = await Promise.all(lanes.map((lane) => runLane(lane, lanes.length > 1)));
   // Not one suite is a fault of the repository, not a success.
   return names.length === 0 ? { passed: 0, failed: 1, ignored: 0 } : sum(tallies);

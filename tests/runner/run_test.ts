@@ -8,6 +8,7 @@ const GOOD: Readonly<Record<string, string>> = {
   "core/sign.ts":
     "export function sign(n: number): string {\n  return n < 0 ? 'minus' : 'plus';\n}\n",
   "adapters/none.ts": "export {};",
+  "simulate/none.ts": "export {};",
   "cli/none.ts": "export {};",
   "tests/unit/sign_test.ts": `import { sign } from "../../core/sign.ts";
     Deno.test("sign", () => {
