@@ -37,7 +37,7 @@ export function createNodeDisk(options: { readonly root?: string } = {}): Disk {
     write: (path, bytes, mode) => attempt("write", path, (real) => writeFile(real, bytes, mode)),
     append: (path, bytes, mode) =>
       attempt("append to", path, (real) => appendFile(real, bytes, mode)),
-    rename: (from, to) => attempt(`rename ${from} to`, to, (real) => fs.rename(at(from), real)),
+    rename: (from, to) => attempt(`rename ${from} to`, to, (real) => rename(at(from), real)),
     syncDirectory: (path) => attempt("sync the folder", path, syncDirectory),
     makeDirectory: (path, mode) =>
       attempt("make the folder", path, (real) => makeDirectory(real, mode)),
@@ -158,6 +158,16 @@ async function writeAll(file: fs.FileHandle, bytes: Uint8Array): Promise<void> {
   while (offset < bytes.length) {
     offset += (await file.write(bytes, offset, bytes.length - offset, null)).bytesWritten;
   }
+}
+
+/**
+ * On a FAT file system, which every ESP is, a renamed file has its size and its place in the new name only
+ * once it is synced again: after a power cut it would be empty, whatever was synced before and however
+ * often its folder is.
+ */
+async function rename(from: string, to: string): Promise<void> {
+  await fs.rename(from, to);
+  await using(fs.open(to, "r"), (file) => file.sync());
 }
 
 function syncDirectory(path: string): Promise<void> {

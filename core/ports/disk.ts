@@ -28,7 +28,10 @@ export interface Disk {
   write(path: string, bytes: Uint8Array, mode: number): Promise<Result<void, DiskError>>;
   /** Appends to a file, created with `mode` where there is none. Not synced. */
   append(path: string, bytes: Uint8Array, mode: number): Promise<Result<void, DiskError>>;
-  /** Renames within one file system; replaces the target. */
+  /**
+   * Renames within one file system; replaces the target. What was synced under the old name is under the
+   * new one, as soon as that lasts.
+   */
   rename(from: string, to: string): Promise<Result<void, DiskError>>;
   /** Syncs a folder, which makes the renames, creations and removals in it last. */
   syncDirectory(path: string): Promise<Result<void, DiskError>>;
