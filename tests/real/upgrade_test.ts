@@ -264,7 +264,8 @@ longChapter(
   async (world) => {
     const [running, kept] = story.images;
     assert.ok(running !== undefined && kept !== undefined);
-    await world.vm.run(`bootctl set-oneshot ${kept.entry} && systemctl --no-block reboot`);
+    await world.vm.run(`bootctl set-oneshot ${kept.entry}`);
+    await world.vm.reboot();
     const once = await waitForReport(world);
     assert.deepEqual(
       [once.node.boot_entry, once.node.boot_image_sha256],
