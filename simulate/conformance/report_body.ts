@@ -1,3 +1,4 @@
+import { CONDITION_CODES } from "../../core/protocol/conditions.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { Kit, Player } from "./kit.ts";
 
@@ -82,21 +83,4 @@ export function unusualReports(kit: Kit, player: Player): JsonObject[] {
 }
 
 /** All but `identity_unreadable`: who has that one cannot sign a report (protocol §4). */
-const CONDITIONS = [
-  "manifest_rejected",
-  "manifest_unavailable",
-  "invalid_operation",
-  "report_rejected",
-  "unsealed_secret",
-  "undecryptable_secret",
-  "invalid_desired_state",
-  "already_bound",
-  "state_lost",
-  "disk_full",
-  "update_failed",
-  "rolled_back",
-  "k3s_restart_pending",
-  "api_down",
-  "addon_failed",
-  "clock_offset_large",
-] as const;
+const CONDITIONS = CONDITION_CODES.filter((code) => code !== "identity_unreadable");
