@@ -1,5 +1,6 @@
 import { Cut } from "../../adapters/fake/cut.ts";
 import type { FakeDisk } from "../../adapters/fake/disk.ts";
+import { never, portsAround, type PortWork } from "../../adapters/fake/ports_around.ts";
 import type { Ports } from "../../core/ports/mod.ts";
 
 /** Where a process dies: at which of its calls of a port from now on, and in which moment of it. */
@@ -24,8 +25,6 @@ export interface Process {
 
 const HALF_DONE = ["disk.write", "disk.append"];
 
-type Call = (...args: unknown[]) => unknown;
-
 /**
  * Ports that end with their process. A dead one may still compute until its next call, which leaves no
  * trace: everything outside of it is reached by calls. `died`: its fuse has gone off at that call.
@@ -38,7 +37,6 @@ export function startProcess(
   let isDead = false;
   let fuse: Fuse | null = null;
   let left = 0;
-  const never = () => new Promise<never>(() => {});
 
   function die(at: string): Promise<never> {
     const mine = fuse;
@@ -48,7 +46,7 @@ export function startProcess(
   }
 
   /** The call in which the fuse goes off. */
-  async function lastCall(name: string, work: Call, args: unknown[]): Promise<unknown> {
+  async function lastCall(name: string, work: PortWork, args: unknown[]): Promise<unknown> {
     const moment = fuse?.moment;
     const isHalf = moment === "during" && HALF_DONE.includes(name);
     if (moment !== "after" && !isHalf) return await die(name);
@@ -61,30 +59,14 @@ export function startProcess(
     return await die(`${name} ${typeof args[0] === "string" ? args[0] : ""}`);
   }
 
-  function mortal<P extends object>(port: string, whole: P): P {
-    const calls: Record<string, unknown> = {};
-    for (const [key, member] of Object.entries(whole)) {
-      if (typeof member !== "function") continue;
-      const work = member as Call;
-      const name = `${port}.${key}`;
-      calls[key] = (...args: unknown[]) => {
-        if (isDead) return never();
-        if (left > 0 && --left === 0) return lastCall(name, work, args);
-        return work(...args);
-      };
-    }
-    return calls as P;
+  function call(name: string, work: PortWork, args: unknown[]): unknown {
+    if (isDead) return never();
+    if (left > 0 && --left === 0) return lastCall(name, work, args);
+    return work(...args);
   }
 
-  const { clock, random, log, ...others } = ports;
-  const wrapped = Object.entries(others).map(([name, port]) => [name, mortal(name, port)]);
   return {
-    ports: {
-      ...Object.fromEntries(wrapped) as Omit<Ports, "clock" | "random" | "log">,
-      clock: { ...clock, sleep: mortal("clock", { sleep: clock.sleep }).sleep },
-      random,
-      log: { write: (...line) => isDead ? undefined : log.write(...line) },
-    },
+    ports: portsAround(ports, call, () => isDead),
     isAlive: () => !isDead,
     kill() {
       isDead = true;

@@ -1,6 +1,7 @@
 import { Cut } from "../../../adapters/fake/cut.ts";
 import type { CutMoment } from "../../../adapters/fake/disk_faults.ts";
 import type { FakeDisk } from "../../../adapters/fake/disk.ts";
+import { never, portsAround, type PortWork } from "../../../adapters/fake/ports_around.ts";
 import type { Ports } from "../../../core/ports/mod.ts";
 
 /** One process of the agent: how it can be killed, and what it has done. */
@@ -40,7 +41,6 @@ export function mortalPorts(ports: Ports, disk: FakeDisk): { ports: Ports; proce
   let dead = false;
   let fatal: { change: number; moment: Exclude<CutMoment, "before"> } | null = null;
   let fatalKind: { change: RegExp; times: number } | null = null;
-  const never = () => new Promise<never>(() => {});
 
   function isLastOfKind(): boolean {
     if (fatalKind === null) return false;
@@ -48,7 +48,7 @@ export function mortalPorts(ports: Ports, disk: FakeDisk): { ports: Ports; proce
     return changes.filter((one) => change.test(one)).length >= times;
   }
 
-  async function call(name: string, work: (...args: unknown[]) => unknown, args: unknown[]) {
+  async function call(name: string, work: PortWork, args: unknown[]) {
     if (dead) return await never();
     if (LOOKS.has(name)) {
       const seen = await work(...args);
@@ -72,36 +72,8 @@ export function mortalPorts(ports: Ports, disk: FakeDisk): { ports: Ports; proce
     }
   }
 
-  function mortal<P extends object>(port: keyof Ports, whole: P): P {
-    const entries = Object.entries(whole).map(([name, member]) => [
-      name,
-      typeof member === "function"
-        ? (...args: unknown[]) => call(`${port}.${name}`, member.bind(whole), args)
-        : member,
-    ]);
-    return Object.fromEntries(entries) as P;
-  }
-
-  const { clock, log } = ports;
   return {
-    ports: {
-      clock: { ...clock, sleep: mortal("clock", { sleep: clock.sleep }).sleep },
-      random: ports.random,
-      disk: mortal("disk", ports.disk),
-      http: mortal("http", { request: ports.http.request }),
-      k8s: mortal("k8s", ports.k8s),
-      systemd: mortal("systemd", ports.systemd),
-      k3s: mortal("k3s", ports.k3s),
-      s3: mortal("s3", ports.s3),
-      servers: mortal("servers", ports.servers),
-      snapshotFile: ports.snapshotFile,
-      artifacts: mortal("artifacts", { fetch: ports.artifacts.fetch }),
-      programs: mortal("programs", ports.programs),
-      boot: mortal("boot", ports.boot),
-      machine: mortal("machine", ports.machine),
-      metadata: mortal("metadata", ports.metadata),
-      log: { write: (...line) => void (dead || log.write(...line)) },
-    },
+    ports: portsAround(ports, call, () => dead),
     process: {
       kill: () => void (dead = true),
       isDead: () => dead,

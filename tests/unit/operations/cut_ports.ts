@@ -1,4 +1,5 @@
 import { Cut } from "../../../adapters/fake/cut.ts";
+import { never, portsAround, type PortWork } from "../../../adapters/fake/ports_around.ts";
 import type { Ports } from "../../../core/ports/mod.ts";
 import type { Machine } from "./machine.ts";
 
@@ -40,9 +41,8 @@ export function mortalPorts<M extends Machine>(
   },
 ): { readonly ports: Ports; isDead(): boolean; kill(): void } {
   let dead = false;
-  const never = () => new Promise<never>(() => {});
 
-  async function call(name: string, work: (...args: unknown[]) => unknown, args: unknown[]) {
+  async function call(name: string, work: PortWork, args: unknown[]) {
     if (dead) return await never();
     reached.calls += 1;
     const moment = cut?.call === reached.calls ? cut.moment : null;
@@ -68,27 +68,8 @@ export function mortalPorts<M extends Machine>(
     }
   }
 
-  function mortal<P extends object>(port: keyof Ports, whole: P): P {
-    const entries = Object.entries(whole).map(([name, member]) => [
-      name,
-      typeof member === "function"
-        ? (...args: unknown[]) => call(`${port}.${name}`, member.bind(whole), args)
-        : member,
-    ]);
-    return Object.fromEntries(entries) as P;
-  }
-
-  const { clock, log, random, ...others } = machine.ports;
-  const wrapped = Object.entries(others).map((
-    [name, port],
-  ) => [name, mortal(name as keyof Ports, port)]);
   return {
-    ports: {
-      ...Object.fromEntries(wrapped) as Omit<Ports, "clock" | "log" | "random">,
-      clock: { ...clock, sleep: mortal("clock", { sleep: clock.sleep }).sleep },
-      random,
-      log: { write: (...line) => void (dead || log.write(...line)) },
-    },
+    ports: portsAround(machine.ports, call, () => dead),
     isDead: () => dead,
     kill: () => void (dead = true),
   };
