@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { at } from "../../cluster/live.ts";
 import type { JsonObject } from "../../json.ts";
-import type { ObjectRef } from "../../ports/k8s.ts";
+import type { K8sError, ObjectRef } from "../../ports/k8s.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
 import { awaitLead } from "../leading.ts";
 import { podKey, podsOfNode } from "./pods.ts";
@@ -21,15 +21,23 @@ export const Cordoned = z.object({
   /** The Pods that have to go, by `podKey`. */
   pods: z.array(z.string()),
 });
+type Cordon = Pick<z.infer<typeof Cordoned>, "node_uid" | "own">;
 
 /** Keeps new Pods from the Node, unless somebody does already, and notes which ones have to go. */
 export async function cordon(tools: Tools): Promise<StepEnd> {
   const { id, params, ports, say, waitFor } = tools;
   const noLead = await awaitLead(tools);
   if (noLead !== null) return noLead;
+  let why = "";
+  /** What this operation has to take back, should it end here. */
+  let tried: Cordon | null = null;
+  const waits = (reason: string) => {
+    why = reason;
+    return null;
+  };
   const end = await waitFor(`the API to cordon Node ${params.node}`, async () => {
     const node = await ports.k8s.get(nodeRef(params.node));
-    if (!node.ok) return node.error.code === "unreachable" ? null : refused(node.error.message);
+    if (!node.ok) return mayPass(node.error) ? waits(node.error.message) : refused(node.error);
     if (node.value === null) {
       const message = `there is no Node ${params.node}`;
       return { kind: "failed", code: "no_node", message } as const;
@@ -39,7 +47,8 @@ export async function cordon(tools: Tools): Promise<StepEnd> {
     const isCordoned = at(node.value, "spec", "unschedulable") === true;
     const own = !isCordoned || at(node.value, "metadata", "annotations", CORDONED_BY) === id;
     if (!isCordoned) {
-      if (!tools.leads()) return null;
+      if (!tools.leads()) return waits("this node's agent leads the cluster no longer");
+      tried = { node_uid: uid, own };
       const applied = await ports.k8s.apply(
         nodeRef(params.node),
         nodeObject(params.node, uid, {
@@ -48,17 +57,19 @@ export async function cordon(tools: Tools): Promise<StepEnd> {
         }),
       );
       if (!applied.ok) {
-        return applied.error.code === "unreachable" ? null : refused(applied.error.message);
+        return mayPass(applied.error) ? waits(applied.error.message) : refused(applied.error);
       }
-    }
+    } else if (own) tried = { node_uid: uid, own };
     const pods = await podsOfNode(ports, params.node, params.deleteEmptyDir);
-    return pods === null ? null : { kind: "cordoned", uid, own, pods } as const;
+    return pods === null
+      ? waits("it does not list the node's Pods")
+      : { kind: "cordoned", uid, own, pods } as const;
   });
   if (end === null) {
-    return {
-      kind: "failed",
-      message: `Node ${params.node} was not cordoned: no answer of the API`,
-    };
+    const how = tried === null
+      ? `Node ${params.node} was not cordoned`
+      : await uncordon(tools, tried);
+    return { kind: "failed", message: `no Pod was evicted: ${why}; ${how}` };
   }
   if (end.kind === "failed") return end;
   const pods = end.pods.filter(({ fate }) => fate === "goes").map(podKey);
@@ -71,10 +82,14 @@ export async function cordon(tools: Tools): Promise<StepEnd> {
   };
 }
 
+/** Whether the API may answer otherwise soon: its etcd chooses a leader, or it has too much to do. */
+function mayPass(error: K8sError): boolean {
+  return error.code === "unreachable" || error.status === 429 || error.status >= 500;
+}
+
 /** Lets the Node take Pods again if this operation cordoned it; how it stands then, for people. */
-export async function uncordon(tools: Tools): Promise<string> {
+export async function uncordon(tools: Tools, { node_uid, own }: Cordon): Promise<string> {
   const { params, ports } = tools;
-  const { node_uid, own } = Cordoned.parse(tools.handed);
   const name = `Node ${params.node}`;
   if (!own) return `${name} stays cordoned, as it was before`;
   if (!tools.leads()) return `${name} stays cordoned: this node's agent leads no longer`;
@@ -83,10 +98,15 @@ export async function uncordon(tools: Tools): Promise<string> {
     nodeRef(params.node),
     nodeObject(params.node, node_uid, {}),
   );
-  if (!applied.ok) return `${name} stays cordoned: ${applied.error.message}`;
+  if (!applied.ok) return `${leftCordoned(tools)} (${applied.error.message})`;
   return at(applied.value, "spec", "unschedulable") === true
     ? `${name} stays cordoned: somebody else cordoned it too`
     : `${name} takes new Pods again`;
+}
+
+/** How the Node stands where a drain ends without taking anything back, for people. */
+export function leftCordoned({ params: { node } }: Tools): string {
+  return `Node ${node} stays cordoned: drain it again, or \`kubectl uncordon ${node}\``;
 }
 
 function nodeRef(name: string): ObjectRef {
@@ -108,6 +128,6 @@ function nodeObject(
   };
 }
 
-function refused(message: string) {
+function refused({ message }: K8sError) {
   return { kind: "failed", message } as const;
 }

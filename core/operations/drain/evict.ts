@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../json.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
 import { awaitLead } from "../leading.ts";
-import { Cordoned, uncordon } from "./cordon.ts";
+import { Cordoned, leftCordoned, uncordon } from "./cordon.ts";
 import type { DrainParams } from "./params.ts";
 import { type DrainPod, podKey, podName, podsOfNode } from "./pods.ts";
 
@@ -42,7 +42,10 @@ export async function evict(tools: Tools): Promise<StepEnd> {
     for (const pod of going) {
       if (pod.isGoing || signal.aborted || clock.monotonic() >= until) continue;
       const noLead = await awaitLead(tools);
-      if (noLead !== null) return { ...noLead, output: outcome(seen, left ?? []) } as StepEnd;
+      if (noLead?.kind === "failed") {
+        const message = `${noLead.message}; ${leftCordoned(tools)}`;
+        return { ...noLead, message, output: outcome(seen, left ?? []) };
+      }
       const why = await evictOne(tools, pod);
       if (why !== null && why !== reasons.get(podKey(pod))) {
         await say(`${podName(pod)} stays: ${why}`);
@@ -53,7 +56,9 @@ export async function evict(tools: Tools): Promise<StepEnd> {
     await clock.sleep(Math.min(ROUND_MS, Math.max(0, until - clock.monotonic())), signal);
   }
   const output = outcome(seen, left ?? []);
-  const how = await uncordon(tools);
+  // The program ends, and the next one goes on here: by then nothing may have come to the node.
+  if (signal.aborted) return { kind: "failed", message: leftCordoned(tools), output };
+  const how = await uncordon(tools, Cordoned.parse(tools.handed));
   const rest = left === null
     ? "the API did not list the node's Pods"
     : inWords(output, left, reasons);

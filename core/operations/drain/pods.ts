@@ -35,7 +35,10 @@ export async function podsOfNode(
   return there.map((pod) => drainPod(pod, deleteEmptyDir));
 }
 
-/** Judges a Pod as `kubectl drain` does without `--force`, but leaves what that would stop at. */
+/**
+ * Judges a Pod as `kubectl drain` does, but leaves one with an emptyDir where that would stop, and evicts
+ * one without a controller where that would ask for `--force`.
+ */
 export function drainPod(pod: JsonObject, deleteEmptyDir: boolean): DrainPod {
   const text = (...path: string[]) => String(at(pod, ...path) ?? "");
   const named = {

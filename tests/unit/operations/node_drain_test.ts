@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../core/json.ts";
 import { drainPod, podKey, podsOfNode } from "../../../core/operations/drain/pods.ts";
 import type { Ports } from "../../../core/ports/mod.ts";
-import { ok } from "../../../core/result.ts";
+import type { K8sError, ObjectRef } from "../../../core/ports/k8s.ts";
+import { fail, ok } from "../../../core/result.ts";
 import { nodeDrain } from "../../../core/operations/node_drain.ts";
 import { cutMatrix } from "./cut_matrix.ts";
 import { createMachine, type Machine } from "./machine.ts";
@@ -15,7 +16,7 @@ import {
   runKubelets,
   withServers,
 } from "./servers.ts";
-import { logOf, runToy } from "./toy.ts";
+import { logOf, runToy, startToy } from "./toy.ts";
 
 const NODE = "gone-1";
 
@@ -205,6 +206,7 @@ Deno.test("node.drain: an agent that does not lead evicts nothing, and says who 
     const { result } = await runToy(machine, nodeDrain, { node: NODE }, leads);
     assert.deepEqual([result?.state, result?.code], ["failed", "not_leader"]);
     assert.match(result?.message ?? "", /\(demo-2 does\): ask the one that leads/);
+    if (leadsFor > 0) assert.match(result?.message ?? "", /`kubectl uncordon gone-1`/);
     assert.equal(result?.step, leadsFor === 0 ? "cordon" : "evict");
     assert.equal(isCordoned(machine), leadsFor > 0, "who does not lead takes nothing back either");
     assert.deepEqual(podNames(machine), leadsFor === 0 ? ["guarded", "web"] : ["guarded"]);
@@ -220,6 +222,64 @@ Deno.test("node.drain: who comes to lead meanwhile carries it out", async () => 
   const leads = () => machine.clock.now() > began + 75_000;
   const { result } = await runToy(machine, nodeDrain, { node: NODE }, leads);
   assert.deepEqual(result?.output, { evicted: 1, remaining: [] });
+});
+
+Deno.test("node.drain: an agent that is told to end leaves the cordon to the one that goes on", async () => {
+  const machine = withPods({ guarded: { labels: { app: "guarded" } } });
+  putBudget(machine, 0);
+  runKubelets(machine);
+  const run = await startToy(machine, nodeDrain, { node: NODE });
+  let ended = false;
+  void run.done.finally(() => ended = true);
+  void machine.clock.sleep(20_000).then(() => run.stop());
+  while (!ended && await machine.clock.advanceToNext());
+  assert.deepEqual([run.journal().result, run.journal().step], [undefined, "evict"]);
+  assert.equal(isCordoned(machine), true);
+  putBudget(machine, 1);
+  const { result } = await runToy(machine, nodeDrain);
+  assert.deepEqual(result?.output, { evicted: 1, remaining: [] });
+  assert.equal(isCordoned(machine), true);
+});
+
+Deno.test("node.drain: an API that refuses for a moment is asked again", async () => {
+  const machine = withPods({ web: {} });
+  runKubelets(machine);
+  const { k8s } = machine.ports;
+  const { get, apply } = k8s;
+  const busy = ["get", "apply"];
+  const refused = (what: string) =>
+    fail<K8sError>({
+      code: "refused",
+      status: 500,
+      reason: "",
+      message: `${what}: 500: etcdserver: leader changed`,
+    });
+  Object.assign(k8s, {
+    get: (ref: ObjectRef) =>
+      ref.resource === "nodes" && busy[0] === "get" ? refused(String(busy.shift())) : get(ref),
+    apply: (ref: ObjectRef, object: JsonObject) =>
+      busy[0] === "apply" ? refused(String(busy.shift())) : apply(ref, object),
+  });
+  const { result } = await drained(machine);
+  assert.deepEqual(result?.output, { evicted: 1, remaining: [] });
+  assert.deepEqual(busy, []);
+});
+
+Deno.test("node.drain: a node whose Pods nobody tells is not left cordoned", async () => {
+  const machine = withPods({ web: {} });
+  Object.assign(machine.ports.k8s, {
+    list: () =>
+      Promise.resolve(
+        fail<K8sError>({ code: "refused", status: 500, reason: "", message: "no list" }),
+      ),
+  });
+  const { result } = await drained(machine);
+  assert.deepEqual([result?.step, result?.code], ["cordon", "timeout"]);
+  assert.match(
+    result?.message ?? "",
+    /no Pod was evicted: it does not list the node's Pods; Node gone-1 takes new Pods again/,
+  );
+  assert.equal(isCordoned(machine), false);
 });
 
 Deno.test("drainPod: a DaemonSet's Pod stays by its controller, not by any owner", () => {
