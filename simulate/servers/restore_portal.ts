@@ -4,7 +4,7 @@ import { guideRestore } from "../../adapters/portal/admin/restore_guide.ts";
 import { firstCluster } from "../../adapters/portal/first_cluster.ts";
 import { FIRST_RELEASE, firstRelease } from "../../adapters/portal/first_release.ts";
 import type { Answer } from "../../adapters/portal/http/message.ts";
-import { createMemory } from "../../adapters/portal/memory.ts";
+import { createPortalInProcess } from "../../adapters/portal/in_process.ts";
 import type { Portal } from "../../adapters/portal/portal.ts";
 import { serve } from "../../adapters/portal/serve.ts";
 import {
@@ -75,19 +75,13 @@ export function createRestorePortal(options: RestorePortalOptions): RestorePorta
   const cluster = clusterOf(size);
   state.clusters.set(CLUSTER, cluster);
   state.releases.set(FIRST_RELEASE, firstRelease());
-  const portal: Portal = {
+  const portal = createPortalInProcess({
     state,
-    memory: createMemory(),
-    store: { load: () => null, save() {}, artifact: () => null, saveArtifact() {} },
+    clock,
     random,
-    now: () => clock.now(),
-    time: () => new Date(clock.now()).toISOString(),
-    touch() {},
-    origin: () => "https://agents.example.com",
-    base: "/agent/v1",
-    verify: options.verify,
     releaseKeys,
-  };
+    verify: options.verify,
+  });
   const results = new Map<string, Set<string>>();
   const refused: string[] = [];
 

@@ -3,7 +3,7 @@ import { firstCluster } from "../../adapters/portal/first_cluster.ts";
 import { FIRST_RELEASE, firstRelease } from "../../adapters/portal/first_release.ts";
 import type { Answer } from "../../adapters/portal/http/message.ts";
 import { issueToken } from "../../adapters/portal/issue_token.ts";
-import { createMemory } from "../../adapters/portal/memory.ts";
+import { createPortalInProcess } from "../../adapters/portal/in_process.ts";
 import type { Portal } from "../../adapters/portal/portal.ts";
 import { serve } from "../../adapters/portal/serve.ts";
 import {
@@ -62,20 +62,14 @@ export function createClusterPortal(options: ClusterPortalOptions): ClusterPorta
   const cluster = firstCluster(clusterId, random);
   cluster.nodes.set(nodeName, { serverId });
   state.clusters.set(clusterId, cluster);
-  const portal: Portal = {
+  const portal = createPortalInProcess({
     state,
-    memory: createMemory(),
-    store: { load: () => null, save() {}, artifact: () => null, saveArtifact() {} },
+    clock,
     random,
-    now: () => clock.now(),
-    time: () => new Date(clock.now()).toISOString(),
-    touch() {},
-    origin: () => "https://agents.example.com",
-    base: "/agent/v1",
+    releaseKeys,
     verify: options.verify,
     seal: options.seal,
-    releaseKeys,
-  };
+  });
   const token = issueToken(portal, { clusterId, nodeName, serverId, expiresAt: null }).reveal();
 
   return {

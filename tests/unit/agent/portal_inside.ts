@@ -6,7 +6,7 @@ import { Fault, mergePatch } from "../../../adapters/portal/faults.ts";
 import { firstCluster } from "../../../adapters/portal/first_cluster.ts";
 import { FIRST_RELEASE, firstRelease } from "../../../adapters/portal/first_release.ts";
 import { issueToken } from "../../../adapters/portal/issue_token.ts";
-import { createMemory } from "../../../adapters/portal/memory.ts";
+import { createPortalInProcess } from "../../../adapters/portal/in_process.ts";
 import type { Portal } from "../../../adapters/portal/portal.ts";
 import { parseReleaseKeys } from "../../../adapters/portal/release_keys.ts";
 import { type Cluster, emptyState, type QueuedOperation } from "../../../adapters/portal/state.ts";
@@ -53,18 +53,7 @@ export function createPortalInside(clock: Clock): PortalInside {
   const cluster = firstCluster(CLUSTER, random);
   cluster.nodes.set(NODE, { serverId: SERVER });
   state.clusters.set(CLUSTER, cluster);
-  const portal: Portal = {
-    state,
-    memory: createMemory(),
-    store: { load: () => null, save() {}, artifact: () => null, saveArtifact() {} },
-    random,
-    now: () => clock.now() + state.clockOffsetMs,
-    time: () => new Date(clock.now() + state.clockOffsetMs).toISOString(),
-    touch() {},
-    origin: () => "https://agents.example.com",
-    base: "/agent/v1",
-    releaseKeys: RELEASE_KEYS,
-  };
+  const portal = createPortalInProcess({ state, clock, random, releaseKeys: RELEASE_KEYS });
   const around = { portal, sleep: (ms: number) => clock.sleep(ms), log: { write() {} } };
 
   return {

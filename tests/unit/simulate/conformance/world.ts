@@ -4,7 +4,7 @@ import { serveAdmin } from "../../../../adapters/portal/admin/serve_admin.ts";
 import { answerAgent } from "../../../../adapters/portal/answer_agent.ts";
 import { firstRelease } from "../../../../adapters/portal/first_release.ts";
 import type { Answer, WireRequest } from "../../../../adapters/portal/http/message.ts";
-import { createMemory } from "../../../../adapters/portal/memory.ts";
+import { createPortalInProcess } from "../../../../adapters/portal/in_process.ts";
 import type { Portal } from "../../../../adapters/portal/portal.ts";
 import { parseReleaseKeys } from "../../../../adapters/portal/release_keys.ts";
 import { emptyState } from "../../../../adapters/portal/state.ts";
@@ -49,18 +49,7 @@ export async function walk(
   const random = createFakeRandom(11);
   const state = emptyState("salt");
   state.releases.set("1.0.0", firstRelease());
-  const portal: Portal = {
-    state,
-    memory: createMemory(),
-    store: { load: () => null, save() {}, artifact: () => null, saveArtifact() {} },
-    random,
-    now: () => clock.now() + state.clockOffsetMs,
-    time: () => new Date(clock.now() + state.clockOffsetMs).toISOString(),
-    touch() {},
-    origin: () => "https://agents.example.com",
-    base: "/agent/v1",
-    releaseKeys: RELEASE_KEYS,
-  };
+  const portal = createPortalInProcess({ state, clock, random, releaseKeys: RELEASE_KEYS });
   // Two minutes off this side's clock: the kit has to learn the portal's time.
   state.clockOffsetMs = 120_000;
   const around = { portal, sleep: (ms: number) => clock.sleep(ms), log: { write() {} } };
