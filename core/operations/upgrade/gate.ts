@@ -43,6 +43,7 @@ export function decideGate(facts: GateFacts): GateDecision {
   const { fromEntry, toEntry, booted, bootId, elapsedMs, gateMs, record, findings } = facts;
   const verdict = record?.verdict;
   if (booted === fromEntry) {
+    if (record?.back !== undefined) return { kind: "back", ...record.back };
     if (verdict !== undefined) return { kind: "back", code: "gate_failed", why: verdict.why };
     return facts.timerCame
       ? {

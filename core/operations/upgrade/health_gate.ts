@@ -33,6 +33,7 @@ export async function healthGate(tools: Tools): Promise<StepEnd> {
             "the Node on the new k3s and every Deployment of kube-system are well",
         };
       case "back":
+        await noteBack(tools, facts.record, decision);
         return await takeBack(tools, decision.code, decision.why);
       case "lost":
         return { kind: "failed", code: "not_returned", message: decision.why };
@@ -102,6 +103,17 @@ async function noteGate(
   if (record === null || record.gate_boot !== undefined) return;
   const gate = { gate_boot: bootId, gate_base_s: base };
   const written = await writeUpgrade(ports.disk, { ...record, ...gate });
+  if (!written.ok) await say(written.error.message);
+}
+
+/** What is found in the old image is kept: clearing up takes away what it was found by. */
+async function noteBack(
+  { ports, say }: Tools,
+  record: UpgradeRecord | null,
+  { code, why }: Extract<GateDecision, { kind: "back" }>,
+): Promise<void> {
+  if (record === null || record.back !== undefined) return;
+  const written = await writeUpgrade(ports.disk, { ...record, back: { code, why } });
   if (!written.ok) await say(written.error.message);
 }
 

@@ -26,6 +26,8 @@ export const UpgradeDocument = z.object({
   gate_base_s: z.number().optional(),
   /** The gate was not passed: why, found when, and in which boot. */
   verdict: z.object({ why: z.string(), boot_id: z.string(), at: Rfc3339 }).optional(),
+  /** How it ended in the image before: found there first, because the return's mark tells it and then goes. */
+  back: z.object({ code: z.enum(["gate_failed", "fell_back"]), why: z.string() }).optional(),
 });
 /** What upgrade.json holds. */
 export type UpgradeRecord = Omit<z.infer<typeof UpgradeDocument>, "format">;

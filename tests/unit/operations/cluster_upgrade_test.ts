@@ -3,8 +3,8 @@ import { fakeImage } from "../../../adapters/fake/boot_loader.ts";
 import { partPath } from "../../../core/host/slots.ts";
 import type { OperationResult } from "../../../core/protocol/operation.ts";
 import { ok } from "../../../core/result.ts";
-import { RELEASE_FILE, UPGRADE_FILE } from "../../../core/state/paths.ts";
-import { runCut } from "./cut_matrix.ts";
+import { RELEASE_FILE, RETURN_MARK_FILE, UPGRADE_FILE } from "../../../core/state/paths.ts";
+import { type PortCall, runCut } from "./cut_matrix.ts";
 import { assertDisarmed, imagesOf, upgradeCase } from "./upgrade_case.ts";
 import {
   type Behaviour,
@@ -76,6 +76,18 @@ for (const [behaviour, code, why] of BAD) {
     );
   });
 }
+
+Deno.test("cluster.upgrade: killed while it clears up, it still says why it came back", async () => {
+  for (const [behaviour, code] of [["panics", "fell_back"], ["no_agent", "gate_failed"]] as const) {
+    const one = upgradeCase(() => createUpgradeMachine([behaviour]));
+    const whole = await runCut(one, null);
+    const isMark = ({ name, args }: PortCall) =>
+      name === "disk.remove" && args[0] === RETURN_MARK_FILE;
+    const call = whole.calls.findLastIndex(isMark) + 1;
+    const { result } = await runCut(one, { call, moment: "after" });
+    assert.deepEqual([result.code, result.message], [code, whole.result.message]);
+  }
+});
 
 Deno.test("cluster.upgrade: a truncated image sends the firmware to the fallback, and that to the old one", async () => {
   for (const version of [252, 262]) {
