@@ -43,9 +43,7 @@ export function statusText(status: WholeStatus): string {
     ],
   ];
   rows.push(...updateRows(status), ...slotRows(status));
-  if (status.operation !== null) {
-    rows.push(["operation", `${status.operation.id} (${status.operation.kind})`]);
-  }
+  rows.push(...operationRows(status), ...holdRows(status));
   if (status.clock_offset_ms !== 0) {
     rows.push(["clock", `${status.clock_offset_ms / 1000} s behind the portal's`]);
   }
@@ -79,6 +77,30 @@ function updateRows({ update }: WholeStatus): [string, string][] {
     rows.push(["update", `${version} not before ${again_at} (${reason}): ${message}`]);
   }
   return rows;
+}
+
+/** The operation under way, or the one whose result is still to be delivered. */
+function operationRows({ operation }: WholeStatus): [string, string][] {
+  if (operation === null) return [];
+  const { id, kind, state, step, step_since: since } = operation;
+  const name = `${id} (${kind})`;
+  if (state === "running") {
+    const at = step === null ? "before its first step" : `step ${step} since ${since ?? "unknown"}`;
+    return [["operation", `${name}: ${at}`]];
+  }
+  const at = state === "failed" && step !== null ? ` in step ${step}` : "";
+  return [["operation", `${name}: ${state}${at}; the portal has not acknowledged it yet`]];
+}
+
+/** Why k3s does not start; nothing where it may. */
+function holdRows({ k3s_hold: hold, operation }: WholeStatus): [string, string][] {
+  if (hold === null) return [];
+  // While its operation runs, that is as it should be.
+  if (operation?.state === "running") return [["k3s held", hold]];
+  return [
+    ["k3s held", hold],
+    ["", "do not start it by hand: `pbx-agent operations` says what happened and the ways out"],
+  ];
 }
 
 /** The images on the ESP, and what happens next; nothing on a machine without systemd-boot. */

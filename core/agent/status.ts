@@ -1,10 +1,13 @@
+import { readHold } from "../operations/restore/hold.ts";
 import type { Disk, DiskError } from "../ports/disk.ts";
+import type { OperationResult } from "../protocol/operation.ts";
 import type { Condition } from "../protocol/sync.ts";
 import type { Result } from "../result.ts";
 import { loadBootstrap } from "../state/bootstrap.ts";
 import { type Config, parseConfig } from "../state/config.ts";
 import type { Found } from "../state/durable.ts";
 import { loadIdentity } from "../state/identity.ts";
+import type { Journal } from "../state/journal.ts";
 import { CONFIG_FILE } from "../state/paths.ts";
 import { readOnlyDisk } from "../state/read_only_disk.ts";
 import { EMPTY_STATE, type Stage, type State } from "../state/state.ts";
@@ -36,12 +39,26 @@ export interface Status {
   /** What is under way or failed of own updates: from, to, step, deadline, when it is tried again. */
   readonly update: State["update"];
   readonly conditions: readonly Condition[];
-  readonly operation: { readonly id: string; readonly kind: string } | null;
+  /** The operation under way, or the one whose result the portal has not acknowledged yet. */
+  readonly operation: OperationStatus | null;
+  /** Why an operation keeps k3s from starting, as its hold file says; null where none does. */
+  readonly k3s_hold: string | null;
   /** What hinders the exchange with the portal now; null while it answers. */
   readonly trouble: State["trouble"];
   /** Failures in a row by kind of request, and how long the portal asked to be left alone. */
   readonly channels: State["channels"];
   readonly clock_offset_ms: number;
+}
+
+/** How far an operation has come. */
+export interface OperationStatus {
+  readonly id: string;
+  readonly kind: string;
+  readonly state: "running" | OperationResult["state"];
+  /** The step that runs, or in which it ended; null before the first one. */
+  readonly step: string | null;
+  /** When that step began; null before the first one. */
+  readonly step_since: string | null;
 }
 
 /** Reads the agent's files, beside a running agent too: it writes nothing. */
@@ -89,11 +106,17 @@ export async function readStatus(realDisk: Disk): Promise<Status> {
       : { k3s_restart: false },
     update: state.update,
     conditions: state.conditions,
-    operation: operation === null ? null : { id: operation.id, kind: operation.kind },
+    operation: operation === null ? null : operationStatus(operation),
+    k3s_hold: (await readHold({ disk }))?.trimEnd() ?? null,
     trouble: state.trouble,
     channels: state.channels,
     clock_offset_ms: state.clock_offset_ms,
   };
+}
+
+function operationStatus({ id, kind, step, steps, result }: Journal): OperationStatus {
+  const since = steps.at(-1)?.started_at ?? null;
+  return { id, kind, state: result?.state ?? "running", step, step_since: since };
 }
 
 async function readConfig(disk: Disk, problems: string[]): Promise<Config | null> {

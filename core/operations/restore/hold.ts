@@ -5,7 +5,7 @@ import type { Result } from "../../result.ts";
 import { writeDocument } from "../../state/durable.ts";
 import { K3S_HOLD_DROP_IN, K3S_HOLD_FILE, K3S_UNIT, parentOf } from "../../state/paths.ts";
 
-const DROP_IN = `# Managed by pbx-agent: a restore of the cluster holds k3s.
+const DROP_IN = `# Managed by pbx-agent: k3s is held until its database is whole again.
 [Unit]
 ConditionPathExists=!${K3S_HOLD_FILE}
 `;
@@ -32,7 +32,7 @@ export async function placeHold(
 }
 
 /** Why k3s is held, as the hold file says; null where it is not. */
-export async function readHold({ disk }: Ports): Promise<string | null> {
+export async function readHold({ disk }: Pick<Ports, "disk">): Promise<string | null> {
   const read = await disk.read(K3S_HOLD_FILE);
   // Unreadable is there all the same: systemd only looks whether it exists.
   if (!read.ok) return read.error.message;

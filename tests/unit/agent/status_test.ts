@@ -1,6 +1,14 @@
 import assert from "node:assert/strict";
 import { readStatus } from "../../../core/agent/status.ts";
-import { CONFIG_FILE, IDENTITY_FILE, STATE_FILE } from "../../../core/state/paths.ts";
+import { holdWords } from "../../../core/operations/restore/hold.ts";
+import {
+  CONFIG_FILE,
+  IDENTITY_FILE,
+  K3S_HOLD_FILE,
+  STATE_FILE,
+} from "../../../core/state/paths.ts";
+import { createMachine } from "../operations/machine.ts";
+import { startToy, step, toy } from "../operations/toy.ts";
 import { partOf } from "../part_of.ts";
 import { plainSecrets } from "./started.ts";
 import { createSettledWorld, createWorld } from "./world.ts";
@@ -91,4 +99,36 @@ Deno.test("status: a disk that does not read", async () => {
   const status = await readStatus(world.disk);
   assert.equal(status.stage, "identity_unreadable");
   assert.equal(status.problems.length, 4);
+});
+
+Deno.test("status: how far an operation has come, and that its result is not delivered yet", async () => {
+  const machine = createMachine();
+  const definition = toy({
+    first: step(),
+    long: step(() => new Promise(() => {})),
+  });
+  await startToy(machine, definition);
+  await machine.clock.settle();
+  const running = { id: "op-1", kind: "toy", state: "running", step: "long" };
+  const now = (await readStatus(machine.disk)).operation;
+  assert.deepEqual(partOf(now, running), running);
+  const state = JSON.parse(machine.disk.text(STATE_FILE) ?? "");
+  assert.equal(now?.step_since, state.operation.steps[1].started_at);
+
+  const result = { state: "failed", step: "long", message: "nobody came" };
+  state.operation.result = result;
+  machine.disk.put(STATE_FILE, JSON.stringify(state));
+  const ended = (await readStatus(machine.disk)).operation;
+  assert.deepEqual([ended?.state, ended?.step], ["failed", "long"]);
+});
+
+Deno.test("status: which operation keeps k3s from starting", async () => {
+  const machine = createMachine();
+  assert.equal((await readStatus(machine.disk)).k3s_hold, null);
+  machine.disk.put(
+    K3S_HOLD_FILE,
+    `${holdWords("cluster.restore", "r-1", "its reset succeeded")}\n`,
+  );
+  const words = "cluster.restore r-1 holds k3s until its reset succeeded";
+  assert.equal((await readStatus(machine.disk)).k3s_hold, words);
 });
