@@ -38,15 +38,18 @@ export async function commit(tools: StepTools<UpgradeParams>): Promise<StepEnd> 
     return { kind: "failed", code: "not_disarmed", message };
   }
   const view = await boot.look();
-  if (!view.ok) return { kind: "failed", message: view.error.message };
+  // The node is upgraded; what is older and cannot be dropped now, the next upgrade drops.
+  if (!view.ok) await say(`older images stay: ${view.error.message}`);
   const dropped: string[] = [];
-  for (const { id, path } of droppedEntries(view.value, [boot_entry, from_entry])) {
+  for (const { id, path } of view.ok ? droppedEntries(view.value, [boot_entry, from_entry]) : []) {
     const removed = await disk.remove(path);
     if (removed.ok) dropped.push(id);
     else await say(removed.error.message);
   }
-  await dropParts(disk, view.value);
-  await disk.syncDirectory(imageFolder(view.value.esp));
+  if (view.ok) {
+    await dropParts(disk, view.value);
+    await disk.syncDirectory(imageFolder(view.value.esp));
+  }
   const forgotten = await removeUpgrade(disk);
   if (!forgotten.ok) await say(forgotten.error.message);
   const gone = dropped.length === 0 ? "" : `; dropped: ${dropped.join(", ")}`;

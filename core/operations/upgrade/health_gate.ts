@@ -5,6 +5,7 @@ import { planOf } from "./handed.ts";
 import { healthFindings } from "./health.ts";
 import type { UpgradeParams } from "./params.ts";
 import { upgradeOf, type UpgradeRecord, writeUpgrade } from "./record.ts";
+import { disarmReturn } from "./return_timer.ts";
 import { waitForTheEnd } from "./restart.ts";
 import { takeBack } from "./take_back.ts";
 
@@ -36,7 +37,7 @@ export async function healthGate(tools: Tools): Promise<StepEnd> {
         await noteBack(tools, facts.record, decision);
         return await takeBack(tools, decision.code, decision.why);
       case "lost":
-        return { kind: "failed", code: "not_returned", message: decision.why };
+        return await leaveToPeople(tools, decision.why);
       case "return":
         await returnToOld(tools, decision, facts);
         if (tools.signal.aborted) return { kind: "failed", code: "timeout", message: decision.why };
@@ -104,6 +105,17 @@ async function noteGate(
   const gate = { gate_boot: bootId, gate_base_s: base };
   const written = await writeUpgrade(ports.disk, { ...record, ...gate });
   if (!written.ok) await say(written.error.message);
+}
+
+/** A person has to look at it, and no timer may restart the node under their hands. */
+async function leaveToPeople({ ports, say, handed }: Tools, why: string): Promise<StepEnd> {
+  const disarmed = await disarmReturn(ports);
+  if (!disarmed.ok) await say(disarmed.error);
+  const { from_entry } = planOf(handed);
+  const message =
+    `${why}; \`bootctl list\` shows what there is, and \`bootctl set-default ${from_entry}\` ` +
+    "with a reboot leads back";
+  return { kind: "failed", code: "not_returned", message };
 }
 
 /** What is found in the old image is kept: clearing up takes away what it was found by. */

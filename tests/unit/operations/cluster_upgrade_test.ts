@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { fakeImage } from "../../../adapters/fake/boot_loader.ts";
 import { partPath } from "../../../core/host/slots.ts";
 import type { OperationResult } from "../../../core/protocol/operation.ts";
-import { ok } from "../../../core/result.ts";
+import { fail, ok } from "../../../core/result.ts";
 import { RELEASE_FILE, RETURN_MARK_FILE, UPGRADE_FILE } from "../../../core/state/paths.ts";
 import { type PortCall, runCut } from "./cut_matrix.ts";
 import { assertDisarmed, imagesOf, upgradeCase } from "./upgrade_case.ts";
@@ -87,6 +87,40 @@ Deno.test("cluster.upgrade: killed while it clears up, it still says why it came
     const { result } = await runCut(one, { call, moment: "after" });
     assert.deepEqual([result.code, result.message], [code, whole.result.message]);
   }
+});
+
+Deno.test("cluster.upgrade: in an image that is neither of both, people are told the way, and no timer runs", async () => {
+  const { machine, result } = await ended(machineWith(({ ports, loader }) => {
+    const { reboot } = ports.systemd;
+    Object.assign(ports.systemd, {
+      reboot() {
+        loader.variables.delete("LoaderEntryOneShot");
+        loader.variables.set("LoaderEntryDefault", OLDER_ENTRY);
+        return reboot();
+      },
+    });
+  }));
+  assert.deepEqual([result.step, result.code], ["health_gate", "not_returned"]);
+  assert.match(
+    String(result.message),
+    /but pbx-0\.9\.0.*`bootctl set-default pbx-1\.0\.0-amd64\.efi`/,
+  );
+  assertDisarmed(machine);
+});
+
+Deno.test("cluster.upgrade: a proven image is kept, be it that older ones cannot be dropped", async () => {
+  const { machine, result } = await ended(machineWith(({ ports, loader }) => {
+    const { look } = ports.boot;
+    Object.assign(ports.boot, {
+      look: () =>
+        loader.variables.get("LoaderEntryDefault") === TO_ENTRY
+          ? Promise.resolve(fail({ code: "failed", message: "bootctl timed out" } as const))
+          : look(),
+    });
+  }));
+  assert.equal(result.state, "succeeded", JSON.stringify(result));
+  assert.deepEqual(imagesOf(machine), [OLDER_ENTRY, FROM_ENTRY, TO_ENTRY]);
+  assertDisarmed(machine);
 });
 
 Deno.test("cluster.upgrade: a truncated image sends the firmware to the fallback, and that to the old one", async () => {
