@@ -3,6 +3,7 @@ import { nodeReady } from "../cluster/kubernetes_facts.ts";
 import { DnsLabel } from "../protocol/identifiers.ts";
 import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
 import { awaitLead } from "./leading.ts";
+import { mayPass } from "./may_pass.ts";
 import { NODE_LEASES, type NodeLife, nodeLives, NODES } from "./restore/stale_nodes.ts";
 import { nodeNames } from "./snapshots/find_snapshots.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
@@ -28,7 +29,7 @@ export const nodeForget = defineOperation({
 });
 
 async function deleteNode(tools: Tools): Promise<StepEnd> {
-  const { params, ports, node, say, signal } = tools;
+  const { params, ports, node, say, signal, waitFor } = tools;
   const name = params.node;
   if ((await nodeNames(ports, node)).includes(name)) {
     return failed(
@@ -41,7 +42,7 @@ async function deleteNode(tools: Tools): Promise<StepEnd> {
   const before = await look(tools);
   if (before === null) return NO_ANSWER;
   if (before.life === null) return { kind: "done", handed: { existed: false } };
-  if (before.isReady === true) return failed("node_alive", `Node ${name} is Ready`);
+  if (before.isReady === true) return alive(`Node ${name} is Ready`);
   // Without a condition and a Lease no kubelet has ever spoken for it: there is nothing to wait for.
   if (before.isReady !== null || before.life.renewedAt !== null) {
     await say(`Node ${name} is not Ready: ${WATCH_MS / 1000} s for a sign of life of its kubelet`);
@@ -51,14 +52,19 @@ async function deleteNode(tools: Tools): Promise<StepEnd> {
     if (now.life === null) return { kind: "done", handed: { existed: true } };
     const isAlive = now.isReady === true || now.life.uid !== before.life.uid ||
       now.life.renewedAt !== before.life.renewedAt;
-    if (isAlive) {
-      return failed("node_alive", `Node ${name} is not deleted: its kubelet renews its Lease`);
-    }
+    if (isAlive) return alive(`the kubelet of Node ${name} renews its Lease`);
   }
   if (!tools.leads()) return await awaitLead(tools) ?? await deleteNode(tools);
-  const removed = await ports.k8s.remove({ ...NODES, name }, { uid: before.life.uid });
-  if (!removed.ok) {
-    return { kind: "failed", message: `Node ${name} cannot be deleted: ${removed.error.message}` };
+  const { uid } = before.life;
+  let why = "";
+  const removed = await waitFor(`the API to delete Node ${name}`, async () => {
+    const answer = await ports.k8s.remove({ ...NODES, name }, { uid });
+    if (answer.ok) return true;
+    why = answer.error.message;
+    return mayPass(answer.error) && tools.leads() ? null : false;
+  });
+  if (removed !== true) {
+    return { kind: "failed", message: `Node ${name} is not known to be deleted: ${why}` };
   }
   return {
     kind: "done",
@@ -88,6 +94,12 @@ async function look({ ports, params, waitFor }: Tools): Promise<Look | null> {
 }
 
 const NO_ANSWER: StepEnd = { kind: "failed", message: "the API does not tell of the Node" };
+
+function alive(how: string): StepEnd {
+  const way =
+    "only the Node of a server that is gone is forgotten: switch that off, and ask again when it is not Ready";
+  return failed("node_alive", `${how}; ${way}`);
+}
 
 function failed(code: string, message: string): StepEnd {
   return { kind: "failed", code, message };

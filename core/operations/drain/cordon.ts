@@ -4,6 +4,7 @@ import type { JsonObject } from "../../json.ts";
 import type { K8sError, ObjectRef } from "../../ports/k8s.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
 import { awaitLead } from "../leading.ts";
+import { mayPass } from "../may_pass.ts";
 import { podKey, podsOfNode } from "./pods.ts";
 import type { DrainParams } from "./params.ts";
 
@@ -80,11 +81,6 @@ export async function cordon(tools: Tools): Promise<StepEnd> {
     handed: { node_uid: end.uid, own: end.own, pods },
     evidence: `Node ${params.node} ${how}`,
   };
-}
-
-/** Whether the API may answer otherwise soon: its etcd chooses a leader, or it has too much to do. */
-function mayPass(error: K8sError): boolean {
-  return error.code === "unreachable" || error.status === 429 || error.status >= 500;
 }
 
 /** Lets the Node take Pods again if this operation cordoned it; how it stands then, for people. */

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../../core/json.ts";
 import { nodeForget } from "../../../core/operations/node_forget.ts";
+import type { K8sError } from "../../../core/ports/k8s.ts";
+import { fail } from "../../../core/result.ts";
 import { K3S_CONFIG_FILE } from "../../../core/state/paths.ts";
 import { cutMatrix } from "./cut_matrix.ts";
 import { createMachine, type Machine, NODE } from "./machine.ts";
@@ -37,6 +39,23 @@ Deno.test("node.forget: a Node that is gone is deleted, and one that is not ther
   assert.deepEqual((await forgotten(createMachine(), "none")).result?.output, { existed: false });
 });
 
+Deno.test("node.forget: an API that refuses for a moment is asked again, and no longer than the Node is that one", async () => {
+  for (const [status, state] of [[500, "succeeded"], [409, "failed"]] as const) {
+    const machine = withNode(false, false);
+    const { remove } = machine.ports.k8s;
+    let times = 0;
+    Object.assign(machine.ports.k8s, {
+      remove: (...args: Parameters<typeof remove>) =>
+        times++ > 0 ? remove(...args) : Promise.resolve(
+          fail<K8sError>({ code: "refused", status, reason: "", message: "leader changed" }),
+        ),
+    });
+    const { result } = await forgotten(machine);
+    assert.deepEqual([result?.state, times], [state, status === 500 ? 2 : 1]);
+    assert.equal(machine.k8s.read("/api/v1/nodes/gone-1") === null, status === 500);
+  }
+});
+
 Deno.test("node.forget: a Node that no kubelet ever spoke for goes at once", async () => {
   const machine = createMachine();
   const node = { apiVersion: "v1", kind: "Node", metadata: { name: "bare-1" } };
@@ -51,6 +70,7 @@ for (const [ready, renews] of [[true, true], [true, false], [false, true]] as co
     const machine = withNode(ready, renews);
     const { result } = await forgotten(machine);
     assert.deepEqual([result?.state, result?.code], ["failed", "node_alive"]);
+    assert.match(result?.message ?? "", /switch that off, and ask again/);
     assert.notEqual(machine.k8s.read("/api/v1/nodes/gone-1"), null);
   });
 }
