@@ -6,6 +6,7 @@ import {
   type PendingRestart,
   pendingRestart,
 } from "../host/restart.ts";
+import { openRestartWatch, type RestartWatch } from "../host/restart_watch.ts";
 import type { HostSettings } from "../protocol/desired_state.ts";
 import type { Disk } from "../ports/disk.ts";
 import { writeDocument } from "../state/durable.ts";
@@ -31,6 +32,7 @@ export interface HostKeeper {
 /** A keeper that makes and hashes nothing twice: a cycle in which nothing differs only reads. */
 export function openHostKeeper(): HostKeeper {
   const hashesOf = openHasher();
+  const watch = openRestartWatch();
   let made: { readonly of: HostSettings; readonly files: readonly WantedFile[] } | null = null;
 
   function wanted(host: HostSettings): readonly WantedFile[] {
@@ -54,7 +56,7 @@ export function openHostKeeper(): HostKeeper {
       const current = isThere
         ? hashesOf(files)
         : await readDropInHashes(context.ports.disk, hashesOf);
-      await restartIfDue(context, current);
+      await restartIfDue(context, current, watch);
     },
     pending: ({ ports, store }) => readPendingRestart(ports.disk, store.state, hashesOf),
   };
@@ -129,10 +131,21 @@ async function writeDropIn(context: BoundContext, file: WantedFile): Promise<boo
   return false;
 }
 
-async function restartIfDue(context: BoundContext, current: DropInHashes): Promise<void> {
-  const { systemd, log } = context.ports;
+async function restartIfDue(
+  context: BoundContext,
+  current: DropInHashes,
+  watch: RestartWatch,
+): Promise<void> {
+  const { systemd, log, machine } = context.ports;
   const pending = restartPending(context.store.state, current);
+  if (pending.pending && await watch.look(machine, current)) {
+    log.write("info", "k3s_restarted", "k3s was started anew, and runs with every drop-in now");
+    await context.store.keep((state) => ({ ...state, k3s_drop_ins: current }));
+    await clearConditions(context, "k3s_restart_pending");
+    return;
+  }
   if (!pending.pending) {
+    watch.forget();
     await clearConditions(context, "k3s_restart_pending");
     return;
   }

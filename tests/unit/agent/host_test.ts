@@ -115,6 +115,31 @@ Deno.test("host: a pending restart survives a restart of the agent, a kill and a
   }
 });
 
+Deno.test("host: a k3s that somebody else started anew has nothing pending any more", async () => {
+  const world = await createSettledWorld();
+  const run = (...pids: number[]) =>
+    world.machine.run(
+      pids.map((pid) => ({ pid, commandLine: "/usr/local/bin/k3s server" })),
+    );
+  run(10);
+  world.portal.desire({ maintenance: { timezone: "UTC", windows: [] }, ...RETENTION(7) });
+  await world.pass(70_000);
+  // A change that comes with the restart may have been written after k3s read the others.
+  world.portal.desire(RETENTION(8));
+  run(11);
+  await world.pass(36_000);
+  assert.equal(world.lastReport().pending.k3s_restart, true);
+  run();
+  await world.pass(70_000);
+  assert.equal(world.lastReport().pending.k3s_restart, true);
+  run(12);
+  await world.pass(70_000);
+  assert.deepEqual(world.lastReport().pending, { k3s_restart: false });
+  assert.deepEqual(world.conditions(), []);
+  assert.equal(restarts(world), 0);
+  await world.stop();
+});
+
 Deno.test("host: windows go by the portal's time where this node's clock is off", async () => {
   const world = await createSettledWorld();
   world.portal.portal.state.clockOffsetMs = 2 * 3_600_000;
