@@ -17,6 +17,8 @@ export function encodeBase64(bytes: Uint8Array): string {
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | null {
   if (text.length % 4 !== 0 || !STANDARD.test(text)) return null;
   const binary = atob(text);
-  const bytes = Uint8Array.from(binary, (character) => character.charCodeAt(0));
-  return encodeBase64(bytes) === text ? bytes : null;
+  if (btoa(binary) !== text) return null;
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = binary.charCodeAt(at);
+  return bytes;
 }
