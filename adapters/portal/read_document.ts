@@ -30,13 +30,15 @@ export function readDocument<T>(
 /** The path of the first field that the schema dropped, or null. */
 function unknownField(raw: JsonValue, parsed: JsonValue, path = ""): string | null {
   if (typeof raw !== "object" || raw === null) return null;
-  const keptIn = new Map<string, JsonValue>(Object.entries(parsed ?? {}));
-  for (const [key, value] of Object.entries(raw)) {
-    const here = path === "" ? key : `${path}.${key}`;
-    const kept = keptIn.get(key);
-    if (kept === undefined) return here;
-    const inner = unknownField(value, kept, here);
-    if (inner !== null) return inner;
+  const kept = (parsed ?? {}) as Readonly<Record<string, JsonValue>>;
+  for (const key of Object.keys(raw)) {
+    const inner = (raw as Readonly<Record<string, JsonValue>>)[key] ?? null;
+    const here = () => path === "" ? key : `${path}.${key}`;
+    if (!Object.hasOwn(kept, key)) return here();
+    // Only what has fields of its own is worth a path.
+    if (typeof inner !== "object" || inner === null) continue;
+    const unknown = unknownField(inner, kept[key] ?? null, here());
+    if (unknown !== null) return unknown;
   }
   return null;
 }

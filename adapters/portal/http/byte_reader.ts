@@ -1,17 +1,24 @@
+import { Buffer } from "node:buffer";
+
 /** Reads a connection in lines and blocks. Null: the connection ended first. */
 export interface ByteReader {
-  /** Up to and without the next CR LF; null also where none comes within `limit` bytes. */
+  /**
+   * The lines up to the next empty one, which is passed over; null also where they do not fit `limit`
+   * bytes. Lines end with CR LF, or LF alone.
+   */
+  head(limit: number): Promise<readonly string[] | null>;
+  /** Up to and without the next line's end; null also where none comes within `limit` bytes. */
   line(limit: number): Promise<string | null>;
-  /** Exactly `length` bytes. */
+  /** Exactly `length` bytes, which are the caller's own. */
   block(length: number): Promise<Uint8Array | null>;
   /** Reads `length` bytes and forgets them; false where the connection ended first. */
   skip(length: number): Promise<boolean>;
 }
 
-/** Most requests fit into one chunk; a connection that waits holds no more than that. */
-const CHUNK = 4 * 1024;
-/** For bodies that are longer. */
-const LARGE_CHUNK = 64 * 1024;
+/** Most requests fit; a connection holds no more than that while it waits. */
+const SMALL = 4 * 1024;
+/** For lines and bodies that are longer, as long as they are read. */
+const LARGE = 64 * 1024;
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
@@ -19,71 +26,104 @@ const CARRIAGE_RETURN = 13;
 export function createByteReader(
   source: { read(into: Uint8Array): Promise<number | null> },
 ): ByteReader {
-  let buffer = new Uint8Array(0);
+  // One for the whole connection: a new one for every read is most of what a server throws away.
+  const small = new Uint8Array(SMALL);
+  let buffer = small;
+  /** What was read and not yet taken lies between these. */
   let at = 0;
+  let end = 0;
 
-  /** Reads more behind what is there; `wanted` is how much is still missing. */
-  async function fill(wanted: number): Promise<boolean> {
-    const chunk = new Uint8Array(wanted > CHUNK ? LARGE_CHUNK : CHUNK);
-    const count = await source.read(chunk);
-    if (count === null) return false;
-    const read = chunk.subarray(0, count);
-    if (at === buffer.length) {
-      buffer = read;
-    } else {
-      const joined = new Uint8Array(buffer.length - at + count);
-      joined.set(buffer.subarray(at));
-      joined.set(read, buffer.length - at);
-      buffer = joined;
+  /** Reads more behind what is there. */
+  async function fill(): Promise<boolean> {
+    if (at === end) {
+      buffer = small;
+      at = end = 0;
+    } else if (end === buffer.length) {
+      makeRoom();
     }
-    at = 0;
+    const count = await source.read(buffer.subarray(end));
+    if (count === null) return false;
+    end += count;
     return true;
   }
 
-  function take(length: number): Uint8Array {
+  function makeRoom(): void {
+    const left = buffer.subarray(at, end);
+    // Moved to the front where that makes room, else into a larger one.
+    if (left.length > buffer.length / 2) buffer = new Uint8Array(Math.max(LARGE, 2 * left.length));
+    buffer.set(left);
+    end = left.length;
+    at = 0;
+  }
+
+  /** Where the empty line ends that ends the head, or -1 where it is not there yet. */
+  function endOfHead(): number {
+    for (let start = at;;) {
+      const feed = buffer.indexOf(LINE_FEED, start);
+      if (feed < 0 || feed >= end) return -1;
+      const length = feed - start;
+      if (length === 0 || (length === 1 && buffer[start] === CARRIAGE_RETURN)) return feed + 1;
+      start = feed + 1;
+    }
+  }
+
+  function take(length: number): Uint8Array<ArrayBuffer> {
     at += length;
     return buffer.subarray(at - length, at);
   }
 
   return {
+    async head(limit) {
+      for (;;) {
+        const to = endOfHead();
+        if ((to < 0 ? end : to) - at > limit) return null;
+        if (to >= 0) {
+          const lines = latin1(take(to - at)).split("\n").map(withoutReturn);
+          // Behind the last line feed stands nothing, and before it the empty line.
+          return lines.slice(0, -2);
+        }
+        if (!await fill()) return null;
+      }
+    },
     async line(limit) {
       for (;;) {
-        const end = buffer.indexOf(LINE_FEED, at);
-        const length = (end < 0 ? buffer.length : end) - at;
-        if (length > limit) return null;
-        if (end >= 0) {
-          const ended = buffer[end - 1] === CARRIAGE_RETURN && length > 0 ? length - 1 : length;
-          const text = latin1(buffer, at, at + ended);
-          at = end + 1;
-          return text;
+        const found = buffer.indexOf(LINE_FEED, at);
+        const isThere = found >= 0 && found < end;
+        if ((isThere ? found : end) - at > limit) return null;
+        if (isThere) {
+          const line = latin1(take(found - at));
+          at += 1;
+          return withoutReturn(line);
         }
-        if (!await fill(0)) return null;
+        if (!await fill()) return null;
       }
     },
     async block(length) {
       const block = new Uint8Array(length);
-      let filled = 0;
-      while (filled < length) {
-        if (at === buffer.length && !await fill(length - filled)) return null;
-        const part = take(Math.min(buffer.length - at, length - filled));
-        block.set(part, filled);
-        filled += part.length;
+      const there = take(Math.min(end - at, length));
+      block.set(there);
+      for (let filled = there.length; filled < length;) {
+        const count = await source.read(block.subarray(filled));
+        if (count === null) return null;
+        filled += count;
       }
       return block;
     },
     async skip(length) {
       let left = length;
       while (left > 0) {
-        if (at === buffer.length && !await fill(left)) return false;
-        left -= take(Math.min(buffer.length - at, left)).length;
+        if (at === end && !await fill()) return false;
+        left -= take(Math.min(end - at, left)).length;
       }
       return true;
     },
   };
 }
 
-function latin1(bytes: Uint8Array, from: number, to: number): string {
-  let text = "";
-  for (let at = from; at < to; at++) text += String.fromCharCode(bytes[at] ?? 0);
-  return text;
+function withoutReturn(line: string): string {
+  return line.endsWith("\r") ? line.slice(0, -1) : line;
+}
+
+function latin1({ buffer, byteOffset, length }: Uint8Array<ArrayBuffer>): string {
+  return Buffer.from(buffer, byteOffset, length).toString("latin1");
 }

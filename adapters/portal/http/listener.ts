@@ -81,7 +81,8 @@ export function listen(options: ListenOptions): Listener {
 
 async function converse(connection: Deno.Conn, options: ListenOptions): Promise<void> {
   const reader = createByteReader(connection);
-  const goOn = () => writeAll(connection, latin1("HTTP/1.1 100 Continue\r\n\r\n"));
+  const goOn = () =>
+    writeAll(connection, new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n"));
   try {
     for (;;) {
       const read = await readRequest(reader, options.maxBody, goOn);
@@ -115,10 +116,11 @@ function encode(answer: Answer, now: number, keepAlive: boolean, method: string)
     ...answer.headers,
   };
   for (const [name, value] of Object.entries(headers)) lines.push(`${name}: ${value}`);
-  const head = latin1(lines.join("\r\n") + "\r\n\r\n");
+  const head = lines.join("\r\n") + "\r\n\r\n";
   const body = method === "HEAD" ? new Uint8Array(0) : answer.body;
+  // Names and values of headers are ASCII.
   const bytes = new Uint8Array(head.length + body.length);
-  bytes.set(head);
+  new TextEncoder().encodeInto(head, bytes);
   bytes.set(body, head.length);
   return bytes;
 }
@@ -126,10 +128,6 @@ function encode(answer: Answer, now: number, keepAlive: boolean, method: string)
 async function writeAll(connection: Deno.Conn, bytes: Uint8Array): Promise<void> {
   let written = 0;
   while (written < bytes.length) written += await connection.write(bytes.subarray(written));
-}
-
-function latin1(text: string): Uint8Array {
-  return Uint8Array.from(text, (character) => character.charCodeAt(0) & 0xff);
 }
 
 function end(open: Set<Deno.Conn>, connection: Deno.Conn): void {

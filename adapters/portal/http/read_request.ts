@@ -1,14 +1,17 @@
 import type { ByteReader } from "./byte_reader.ts";
 import type { WireRequest } from "./message.ts";
 
-/** Longest request line and longest header line, in bytes. */
-const MAX_LINE = 16 * 1024;
+/** Longest request line with all headers, in bytes. */
+const MAX_HEAD = 32 * 1024;
 const MAX_HEADERS = 100;
+/** Longest line around a chunk. */
+const MAX_LINE = 16 * 1024;
 /** So much of a body over the limit is still read, so that the refusal reaches the client. */
 const MAX_SKIPPED = 8 * 1024 * 1024;
 
 const REQUEST_LINE = /^([A-Z]{1,20}) ([\x21-\x7e]+) HTTP\/1\.[01]$/;
-const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*(.*?)[ \t]*$/;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const BLANKS_AROUND = /^[ \t]+|[ \t]+$/g;
 
 /** A request, or what to say to bytes that are none; the connection ends after that. */
 export type ReadRequest =
@@ -22,12 +25,12 @@ export async function readRequest(
   maxBody: number,
   sendContinue: () => Promise<void>,
 ): Promise<ReadRequest> {
-  const line = await reader.line(MAX_LINE);
-  if (line === null) return { kind: "end" };
-  const [, method, target] = REQUEST_LINE.exec(line) ?? [];
+  const head = await reader.head(MAX_HEAD);
+  if (head === null) return { kind: "end" };
+  const [, method, target] = REQUEST_LINE.exec(head[0] ?? "") ?? [];
   if (method === undefined || target === undefined) return rubbish("no HTTP/1.1 request line");
-  const headers = await readHeaders(reader);
-  if (headers === null) return rubbish("the headers are broken, too long or too many");
+  const headers = headersOf(head);
+  if (headers === null) return rubbish("the headers are broken or too many");
   if (headers.get("expect")?.toLowerCase() === "100-continue") await sendContinue();
   const body = await readBody(reader, headers, maxBody);
   if (body === null) return rubbish("the body is shorter than announced, or its length is unclear");
@@ -38,17 +41,19 @@ export async function readRequest(
   };
 }
 
-async function readHeaders(reader: ByteReader): Promise<Map<string, string> | null> {
+/** The headers of a head, whose first line is the request's; null where they are none. */
+function headersOf(head: readonly string[]): Map<string, string> | null {
+  if (head.length - 1 > MAX_HEADERS) return null;
   const headers = new Map<string, string>();
-  for (let count = 0; count <= MAX_HEADERS; count++) {
-    const line = await reader.line(MAX_LINE);
-    if (line === "") return headers;
-    const [, name, value] = HEADER.exec(line ?? "") ?? [];
-    if (name === undefined || value === undefined) return null;
-    const before = headers.get(name.toLowerCase());
-    headers.set(name.toLowerCase(), before === undefined ? value : `${before}, ${value}`);
+  for (const line of head.slice(1)) {
+    const colon = line.indexOf(":");
+    const name = line.slice(0, Math.max(0, colon)).toLowerCase();
+    if (!HEADER_NAME.test(name)) return null;
+    const value = line.slice(colon + 1).replace(BLANKS_AROUND, "");
+    const before = headers.get(name);
+    headers.set(name, before === undefined ? value : `${before}, ${value}`);
   }
-  return null;
+  return headers;
 }
 
 async function readBody(
