@@ -1,3 +1,5 @@
+import { Buffer } from "node:buffer";
+
 /** An answer as it came over the wire, its body still encoded. */
 export interface RawAnswer {
   readonly status: number;
@@ -110,14 +112,12 @@ interface Buffered {
 }
 
 function openBuffer(next: NextBytes): Buffered {
-  let buffer = new Uint8Array(0);
+  let buffer: Uint8Array = new Uint8Array(0);
 
   async function fill(): Promise<boolean> {
     const chunk = await next();
     if (chunk === null) return false;
-    buffer = buffer.length === 0
-      ? new Uint8Array(chunk)
-      : joined([buffer, chunk], buffer.length + chunk.length);
+    buffer = buffer.length === 0 ? chunk : joined([buffer, chunk], buffer.length + chunk.length);
     return true;
   }
 
@@ -145,7 +145,7 @@ function openBuffer(next: NextBytes): Buffered {
     },
     async rest(limit) {
       while (buffer.length <= limit) {
-        if (!await fill()) return buffer;
+        if (!await fill()) return buffer.slice();
       }
       return null;
     },
@@ -163,10 +163,8 @@ function find(bytes: Uint8Array, mark: string): number {
   return -1;
 }
 
-function latin1(bytes: Uint8Array): string {
-  let text = "";
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return text;
+function latin1({ buffer, byteOffset, length }: Uint8Array): string {
+  return Buffer.from(buffer, byteOffset, length).toString("latin1");
 }
 
 function joined(chunks: readonly Uint8Array[], length: number): Uint8Array<ArrayBuffer> {

@@ -22,14 +22,15 @@ export function createConnection(socket: Deno.Conn): Connection {
   let isOpen = true;
   let isBusy = false;
   let reading: Promise<Uint8Array | null> | null = null;
+  // What a read brings is only in use until the answer is whole, so the next idle one may have it again.
+  const idle = new Uint8Array(IDLE_BUFFER);
 
-  function read(size: number): Promise<Uint8Array | null> {
-    reading ??= readSome(size);
+  function read(into: () => Uint8Array): Promise<Uint8Array | null> {
+    reading ??= readSome(into());
     return reading;
   }
 
-  async function readSome(size: number): Promise<Uint8Array | null> {
-    const into = new Uint8Array(size);
+  async function readSome(into: Uint8Array): Promise<Uint8Array | null> {
     let count: number | null = null;
     try {
       count = await socket.read(into);
@@ -58,11 +59,11 @@ export function createConnection(socket: Deno.Conn): Connection {
     async exchange(request, maxBytes) {
       isBusy = true;
       const answer = await send(socket, request)
-        ? await readAnswer(() => read(BUSY_BUFFER), maxBytes)
+        ? await readAnswer(() => read(() => new Uint8Array(BUSY_BUFFER)), maxBytes)
         : "cut";
       isBusy = false;
       if (typeof answer === "string" || !answer.keepAlive) close();
-      else void read(IDLE_BUFFER);
+      else void read(() => idle);
       return answer;
     },
   };

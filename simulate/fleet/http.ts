@@ -170,18 +170,17 @@ function encode(url: URL, request: HttpRequest, version: string): Uint8Array {
   const { method, headers, body } = request;
   let head = `${method} ${url.pathname}${url.search} HTTP/1.1\r\nHost: ${url.host}\r\n`;
   for (const [name, value] of Object.entries(headers)) {
-    if (/[\r\n\0]/.test(name + value)) {
+    if (/[^\t\x20-\x7e]/.test(name + value)) {
       throw new TypeError("a header of the request has a name or value that HTTP does not allow");
     }
     head += `${name}: ${value}\r\n`;
   }
   head += `User-Agent: pbx-agent/${version}\r\nAccept: */*\r\nAccept-Encoding: gzip\r\n`;
   if (body !== undefined || method !== "GET") head += `Content-Length: ${body?.length ?? 0}\r\n`;
-  const first = new TextEncoder().encode(`${head}\r\n`);
-  if (body === undefined || body.length === 0) return first;
-  const whole = new Uint8Array(first.length + body.length);
-  whole.set(first);
-  whole.set(body, first.length);
+  const first = `${head}\r\n`;
+  const whole = new Uint8Array(first.length + (body?.length ?? 0));
+  new TextEncoder().encodeInto(first, whole);
+  if (body !== undefined) whole.set(body, first.length);
   return whole;
 }
 

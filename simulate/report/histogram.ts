@@ -29,7 +29,8 @@ export const COARSE_BITS = 6;
 
 /** An empty recording. */
 export function openRecording(bits: number): Recording {
-  const counts = new Map<number, number>();
+  // By bucket number: a few thousand of them are what real times fall into.
+  let counts = new Uint32Array(0);
   let count = 0;
   let min = Number.POSITIVE_INFINITY;
   let max = 0;
@@ -38,7 +39,8 @@ export function openRecording(bits: number): Recording {
     record(given) {
       const value = given > 0 ? Math.floor(given) : 0;
       const bucket = bucketOf(value, bits);
-      counts.set(bucket, (counts.get(bucket) ?? 0) + 1);
+      if (bucket >= counts.length) counts = longer(counts, bucket + 1);
+      counts[bucket] = (counts[bucket] ?? 0) + 1;
       count += 1;
       sum += value;
       if (value < min) min = value;
@@ -50,9 +52,21 @@ export function openRecording(bits: number): Recording {
       min: count === 0 ? 0 : min,
       max,
       sum,
-      buckets: [...counts].sort(([one], [other]) => one - other),
+      buckets: filled(counts),
     }),
   };
+}
+
+function longer(counts: Uint32Array<ArrayBuffer>, length: number): Uint32Array<ArrayBuffer> {
+  const grown = new Uint32Array(Math.max(length, 2 * counts.length));
+  grown.set(counts);
+  return grown;
+}
+
+function filled(counts: Uint32Array): [bucket: number, count: number][] {
+  const buckets: [number, number][] = [];
+  counts.forEach((count, bucket) => void (count > 0 && buckets.push([bucket, count])));
+  return buckets;
 }
 
 /** The number of the bucket that a whole number from 0 to 2^53 falls into. */
