@@ -51,6 +51,8 @@ export interface FakeDisk extends Disk, DiskFaults {
 export function createFakeDisk(options: { readonly now?: () => number } = {}): FakeDisk {
   const medium = createMedium(options.now ?? (() => 0));
   const faults = createFaults();
+  /** As it was counted since the last change: agents ask in every cycle, and change next to nothing. */
+  let free: number | null = null;
 
   /** One call of the port: counted, broken where a test wants it, done. `half`: cut in its middle. */
   // deno-lint-ignore require-await
@@ -61,6 +63,7 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
     half: (at: string) => void = () => {},
   ): Promise<Result<T, DiskError>> {
     const at = canonicalPath(path);
+    if (!READS.includes(operation)) free = null;
     const code = faults.enter(operation, path, () => at === null || half(at));
     if (at === null) return failed(operation, path, "io", "the path is not canonical");
     const result = code === null ? work(at) : broken(operation, at, code);
@@ -136,7 +139,7 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
         (at) =>
           find(medium.root, at) === null
             ? failed("freeBytes", at, "missing", "nothing is there")
-            : ok(freeBytes(medium)),
+            : ok(free ??= freeBytes(medium)),
       ),
   };
 
@@ -144,6 +147,7 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
     ...disk,
     ...faults,
     crash(names = "lost") {
+      free = null;
       loseUnsynced(medium.root, names);
       faults.restart();
     },
@@ -151,12 +155,14 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
       medium.readOnly = readOnly;
     },
     setCapacity(bytes) {
+      free = null;
       medium.capacity = bytes;
     },
     truncate(path) {
       const node = find(medium.root, path);
       if (node?.kind !== "file") throw new Error(`there is no file ${path} to truncate`);
       node.bytes = node.synced = new Uint8Array(0);
+      free = null;
     },
     writes: () => [...medium.writes],
     forgetWrites() {
@@ -169,6 +175,7 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
     put(path, content, mode = 0o600) {
       const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
       putFile(medium, path, bytes, mode);
+      free = null;
     },
     paths: () => filesBelow(medium.root).map(([path]) => path),
   };
