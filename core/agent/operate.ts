@@ -46,6 +46,7 @@ export async function operate(
   await pruneOperationLogs(
     ports.disk,
     (known) => known === id || Object.hasOwn(store.state.finished, known),
+    ports.clock.now(),
   );
   const definition = find(kind);
   const end = definition === null

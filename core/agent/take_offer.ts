@@ -1,9 +1,12 @@
-import type { AnyDefinition } from "../operations/definition.ts";
+import { begunStep } from "../operations/begun_mark.ts";
+import { type AnyDefinition, isDestructive } from "../operations/definition.ts";
+import { answered } from "../operations/journal.ts";
 import { judgeOffer } from "../operations/offer.ts";
 import { withJournal } from "../operations/outbox.ts";
 import { definitionOf } from "../operations/registry.ts";
 import { answersElsewhere } from "../operations/rejoin/target.ts";
 import type { Operation } from "../protocol/operation.ts";
+import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
 import { wasGivenUp } from "./send_events.ts";
@@ -34,7 +37,7 @@ export async function takeOffer(
   }
   await clearConditions(context, "invalid_operation");
   if (verdict?.kind !== "take") return;
-  const { journal } = verdict;
+  const journal = await begunBefore(context, verdict.journal, definition) ?? verdict.journal;
   // Taken once more it would only hold up the next operation: it cannot be sent before a restart.
   if (journal.result !== undefined && wasGivenUp(context, journal)) return;
   const stored = await context.store.commit((state) => withJournal(state, journal, now));
@@ -49,6 +52,27 @@ export async function takeOffer(
     kind,
     ...(result === undefined ? {} : { state: result.state }),
   });
+}
+
+/**
+ * The answer to an operation that the state knows nothing of although a destructive step of it may have
+ * begun: state.json was lost since. It is never begun anew (operations.md, Files). Null for any other.
+ */
+async function begunBefore(
+  { store, ports }: BoundContext,
+  { id, kind, begun_at }: Journal,
+  definition: AnyDefinition | null,
+): Promise<Journal | null> {
+  const isKnown = Object.hasOwn(store.state.finished, id);
+  if (isKnown || definition === null || !Object.values(definition.steps).some(isDestructive)) {
+    return null;
+  }
+  const step = await begunStep(ports.disk, id, ports.clock.now());
+  if (step === null) return null;
+  const message =
+    `its step ${step} had begun when the agent's state was lost, and is never begun ` +
+    `anew by itself: look at the node, and ask for a new ${kind} if that is needed`;
+  return answered({ id, kind }, { state: "failed", code: "unclear", step, message }, begun_at);
 }
 
 /** Whether this node's API being down is what the operation is for: the cluster's answers elsewhere. */

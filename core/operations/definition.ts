@@ -55,6 +55,11 @@ export interface DestructiveStep<P> extends Step<P> {
   probe(tools: StepTools<P>): Promise<Probe>;
 }
 
+/** Whether a step is one that must not run twice. */
+export function isDestructive(step: Step<unknown>): step is DestructiveStep<unknown> {
+  return "probe" in step;
+}
+
 /** The steps of an operation in their order, each under its name. */
 export type Steps<P, N extends string> = {
   readonly [K in N]: K extends DestructiveStepName ? DestructiveStep<P> : Step<P>;

@@ -6,16 +6,18 @@ import { openSealed, type SealingKey } from "../protocol/sealing.ts";
 import type { Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import type { Journal } from "../state/journal.ts";
-import type {
-  AnyDefinition,
-  DestructiveStep,
-  Probe,
-  ReleaseError,
-  Step,
-  StepEnd,
-  StepTools,
+import {
+  type AnyDefinition,
+  type DestructiveStep,
+  isDestructive,
+  type Probe,
+  type ReleaseError,
+  type Step,
+  type StepEnd,
+  type StepTools,
 } from "./definition.ts";
 import { stepFailed, stepProgressed, stepStarted, stepSucceeded, succeeded } from "./journal.ts";
+import { markBegun } from "./begun_mark.ts";
 import type { NodeFacts } from "./node_facts.ts";
 import { openOperationLog, type OperationLog } from "./operation_log.ts";
 import { createRedactor, type Redactor } from "./redact.ts";
@@ -102,6 +104,7 @@ async function runSteps(
       (journal) => stepStarted(journal, name, context.timestamp()),
     );
     if (began === "aborted") return "aborted";
+    if (isDestructive(step) && await note(context, name) === "aborted") return "aborted";
     const running = startStep(context, { log, redactor, secrets, params: params.data, step });
     const end = await running.finish(
       isDestructive(step)
@@ -151,10 +154,6 @@ function resumeAt(journal: Journal, definition: AnyDefinition): number {
   if (next >= names.length) return next;
   const makesSecret = names.findIndex((name) => definition.steps[name]?.handsSecret === true);
   return makesSecret < 0 ? next : Math.min(makesSecret, next);
-}
-
-function isDestructive(step: Step<unknown>): step is DestructiveStep<unknown> {
-  return "probe" in step;
 }
 
 /** A destructive step that may have begun before runs only where the node shows that it did not. */
@@ -282,13 +281,25 @@ const RECORD_AGAIN_MS = 5_000;
  * Records a change, as long as it takes: nothing goes on that would not survive a crash. When the program
  * has to end it is tried once.
  */
-async function persist(
+function persist(
   context: EngineContext,
   change: (journal: Journal) => Journal,
 ): Promise<EngineEnd> {
+  return untilStored(context, () => context.record(change));
+}
+
+/** Notes apart from the journal, which may be lost, that a destructive step may have begun. */
+function note(context: EngineContext, step: string): Promise<EngineEnd> {
+  return untilStored(context, () => markBegun(context.ports.disk, context.journal().id, step));
+}
+
+async function untilStored(
+  context: EngineContext,
+  store: () => Promise<Result<void, DiskError>>,
+): Promise<EngineEnd> {
   while (true) {
-    const recorded = await context.record(change);
-    if (recorded.ok) return "ended";
+    const stored = await store();
+    if (stored.ok) return "ended";
     await context.ports.clock.sleep(RECORD_AGAIN_MS, context.stop);
     if (context.stop.aborted) return "aborted";
   }

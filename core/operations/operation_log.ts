@@ -2,6 +2,7 @@ import type { Disk } from "../ports/disk.ts";
 import { isOperationId } from "../protocol/identifiers.ts";
 import { PRIVATE_DIRECTORY, PRIVATE_FILE } from "../state/durable.ts";
 import { OPERATIONS_DIRECTORY } from "../state/paths.ts";
+import { isMarkKept } from "./begun_mark.ts";
 import type { Redactor } from "./redact.ts";
 
 /** The log of one operation: what its programs printed and what its steps found, secrets removed. */
@@ -84,14 +85,23 @@ function blocksOf(text: string, at: string): string[] {
   return blocks;
 }
 
-/** Removes the logs of operations that are not known any more: they are kept as long as their results. */
+/**
+ * Removes the logs of operations that are not known any more: they are kept as long as their results. The
+ * marks beside them outlive what is known.
+ *
+ * @param now milliseconds since the epoch, by the clock that the files have their times from
+ */
 export async function pruneOperationLogs(
   disk: Disk,
   isKnown: (id: string) => boolean,
+  now: number,
 ): Promise<void> {
   const names = await disk.list(OPERATIONS_DIRECTORY);
   if (!names.ok || names.value === null) return;
   for (const name of names.value) {
-    if (!isKnown(name.replace(/\.log$/, ""))) await disk.remove(`${OPERATIONS_DIRECTORY}/${name}`);
+    if (isKnown(name.replace(/\.(?:log|begun)$/, "")) || await isMarkKept(disk, name, now)) {
+      continue;
+    }
+    await disk.remove(`${OPERATIONS_DIRECTORY}/${name}`);
   }
 }

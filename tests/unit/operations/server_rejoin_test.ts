@@ -18,10 +18,14 @@ const OFFER = { id: "op_join", kind: "server.rejoin", params: {} };
 const DROP_IN = "/etc/rancher/k3s/config.yaml.d/90-x.yaml";
 
 /** Carries out a rejoin to its end. */
-async function rejoined(machine: RejoinMachine, apiUp = true): Promise<OperationResult> {
+async function rejoined(
+  machine: RejoinMachine,
+  apiUp = true,
+  id = OFFER.id,
+): Promise<OperationResult> {
   const { result } = await runCut({
     setUp: () => machine,
-    offer: () => OFFER,
+    offer: () => ({ ...OFFER, id }),
     apiUp,
     mayEnd: ["succeeded", "failed", "refused"],
     assertEnd: () => {},
@@ -207,7 +211,7 @@ Deno.test("server.rejoin: one that never joins is told so, with what to look at;
   machine.coming = "joined";
   const state = JSON.parse(machine.disk.text(STATE_FILE) ?? "");
   machine.disk.put(STATE_FILE, JSON.stringify({ ...state, operation: null, finished: {} }));
-  assert.equal((await rejoined(machine, false)).state, "succeeded");
+  assert.equal((await rejoined(machine, false, "op_again")).state, "succeeded");
   assertJoined(machine);
 });
 
