@@ -6,7 +6,14 @@ import {
 } from "../../core/cluster/object_path.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Clock } from "../../core/ports/clock.ts";
-import type { CollectionRef, K8s, K8sError, Labels, ObjectRef } from "../../core/ports/k8s.ts";
+import type {
+  CollectionRef,
+  K8s,
+  K8sError,
+  Labels,
+  ObjectRef,
+  Preconditions,
+} from "../../core/ports/k8s.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { type ApiRequest, createKubeApi, type KubeControls } from "./kube_api.ts";
 import type { ApiAnswer } from "./kube_status.ts";
@@ -88,7 +95,7 @@ export function createFakeK8s(options: { readonly clock?: Clock } = {}): FakeK8s
 
   async function remove(
     ref: ObjectRef,
-    preconditions?: { readonly uid: string },
+    preconditions?: Preconditions,
   ): Promise<Result<boolean, K8sError>> {
     const path = objectPath(ref);
     if (path === null) return fail(noSuchPath(ref));

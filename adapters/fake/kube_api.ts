@@ -124,9 +124,12 @@ export function createKubeApi(now: () => number): KubeApi {
   }
 
   function remove(request: ApiRequest, place: Place): ApiAnswer {
-    const preconditions = parseObject(request.body)?.["preconditions"];
-    const uid = isJsonObject(preconditions) ? preconditions["uid"] : undefined;
-    return store.remove(place, typeof uid === "string" ? uid : null);
+    const asked = parseObject(request.body)?.["preconditions"];
+    const { uid, resourceVersion } = isJsonObject(asked) ? asked : {};
+    return store.remove(place, {
+      ...(typeof uid === "string" ? { uid } : {}),
+      ...(typeof resourceVersion === "string" ? { resourceVersion } : {}),
+    });
   }
 
   /** The TokenRequest of a ServiceAccount; the tokens are no real ones, and none is twice the same. */

@@ -29,7 +29,7 @@ export function evict(store: KubeStore, place: Place, asked: JsonObject | null):
     if (refusal !== null) return refusal;
   }
   const isGraceful = at(pod, "spec", "nodeName") !== undefined && !isOver(pod);
-  const removed = store.remove(place, null, isGraceful);
+  const removed = store.remove(place, {}, isGraceful);
   if (removed.status > 299) return removed;
   return { status: 201, body: { kind: "Status", apiVersion: "v1", status: "Success" } };
 }

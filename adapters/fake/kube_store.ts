@@ -1,3 +1,4 @@
+import type { Preconditions } from "../../core/ports/k8s.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { applied, type Apply, shown, type Stored } from "./kube_apply.ts";
 import { fieldFault, type Place, refusedEarly } from "./kube_checks.ts";
@@ -14,10 +15,10 @@ export interface KubeStore {
   apply(place: Place, apply: Omit<Apply, "time">): ApiAnswer;
   create(place: Place, object: JsonObject, manager: string): ApiAnswer;
   /**
-   * @param uid the only object that may go, or null for any of that name
+   * @param only what it has to be like to go
    * @param graceful it stays, as one that is being deleted, until somebody removes it for good
    */
-  remove(place: Place, uid: string | null, graceful?: boolean): ApiAnswer;
+  remove(place: Place, only: Partial<Preconditions>, graceful?: boolean): ApiAnswer;
 }
 
 /** @param now milliseconds since the epoch; gives the times in metadata */
@@ -143,12 +144,14 @@ export function createKubeStore(now: () => number): KubeStore {
       const items = found.map(([, stored]) => listed(shown(stored), kind));
       return { status: 200, body: { kind: `${name}List`, apiVersion, metadata, items } };
     },
-    remove: (place, uid, graceful = false) => {
+    remove: (place, only, graceful = false) => {
       const found = objects.get(keyOf(place));
       if (found === undefined) return notFound(place.kind.fullName, place.name);
-      const actual = metadataOf(found.object)["uid"];
-      if (uid !== null && uid !== actual) {
-        const message = `the UID in the precondition (${uid}) does not match the UID in record`;
+      for (const [field, wanted] of Object.entries(only)) {
+        const actual = metadataOf(found.object)[field];
+        if (wanted === actual) continue;
+        const message = `Precondition failed: ${field} in precondition: ${wanted}, ` +
+          `${field} in object meta: ${actual}`;
         return failure(409, "Conflict", message);
       }
       if (graceful || hasFinalizers(found)) {

@@ -7,8 +7,8 @@ export interface FakeServersWork {
   /** What the server at a URL shows; null where it does not answer. */
   look(url: string, token: Secret): ServerView | "refused" | null;
   isHealthy(member: EtcdMember): boolean;
-  /** Takes a member out; false where there is no majority for it. */
-  remove(member: EtcdMember): boolean;
+  /** Takes a member out, asking another one; false where there is no majority for it. */
+  remove(member: EtcdMember, through: EtcdMember): boolean;
 }
 
 /** Other servers in memory; without `work` there are none. */
@@ -24,9 +24,9 @@ export function createFakeServers(work?: FakeServersWork): Servers {
       return Promise.resolve(view === null ? unreachable(`${url}: connection refused`) : ok(view));
     },
     isHealthy: (member) => Promise.resolve(work?.isHealthy(member) ?? false),
-    removeMember: (_through, member) =>
+    removeMember: (through, member) =>
       Promise.resolve(
-        work?.remove(member) === true
+        work?.remove(member, through) === true
           ? ok(undefined)
           : unreachable("etcdserver: re-configuration failed due to not enough started members"),
       ),

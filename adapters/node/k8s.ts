@@ -7,7 +7,14 @@ import {
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Disk } from "../../core/ports/disk.ts";
-import type { CollectionRef, K8s, K8sError, Labels, ObjectRef } from "../../core/ports/k8s.ts";
+import type {
+  CollectionRef,
+  K8s,
+  K8sError,
+  Labels,
+  ObjectRef,
+  Preconditions,
+} from "../../core/ports/k8s.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { type KubeAnswer, kubeExchange, type KubeRequest } from "./kube_exchange.ts";
 import { createKubeSessions } from "./kube_sessions.ts";
@@ -135,7 +142,7 @@ export function createNodeK8s(options: NodeK8sOptions): NodeK8s {
 
   async function remove(
     ref: ObjectRef,
-    preconditions?: { readonly uid: string },
+    preconditions?: Preconditions,
   ): Promise<Result<boolean, K8sError>> {
     const path = objectPath(ref);
     if (path === null) return fail(noSuchPath(ref));

@@ -18,3 +18,9 @@ export function nodeReady(node: JsonObject): boolean | null {
   const status = conditionStatus(node, "Ready");
   return status === "True" ? true : status === "False" ? false : null;
 }
+
+/** How k3s notes on a Node which member of etcd it has (k3s fact G); null where it has none. */
+export function memberOfNode(node: JsonObject): string | null {
+  const name = at(node, "metadata", "annotations", "etcd.k3s.cattle.io/node-name");
+  return typeof name === "string" && name !== "" ? name : null;
+}

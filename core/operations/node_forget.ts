@@ -1,7 +1,11 @@
 import * as z from "zod";
 import { nodeReady } from "../cluster/kubernetes_facts.ts";
+import { at } from "../cluster/live.ts";
+import type { JsonObject } from "../json.ts";
+import type { K8sError } from "../ports/k8s.ts";
 import { DnsLabel } from "../protocol/identifiers.ts";
 import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
+import { memberObjection } from "./forget/member.ts";
 import { awaitLead } from "./leading.ts";
 import { mayPass } from "./may_pass.ts";
 import { NODE_LEASES, type NodeLife, nodeLives, NODES } from "./restore/stale_nodes.ts";
@@ -17,8 +21,9 @@ const WATCH_MS = 30_000;
 
 /**
  * Deletes the Node of a server that is gone, and with it k3s its member of etcd. Never its own Node, and
- * never one that lives: Ready, or with a kubelet that renews its Lease. `existed` is false where there is
- * none; after a crash between the deletion and its record, too. Carried out by the leader.
+ * never one that lives: Ready, with a kubelet that renews its Lease or a member that answers; nor one
+ * without which this server does not see a majority. `existed` is false where there is none; after a crash
+ * between the deletion and its record, too. Carried out by the leader.
  */
 export const nodeForget = defineOperation({
   kind: "node.forget",
@@ -29,7 +34,7 @@ export const nodeForget = defineOperation({
 });
 
 async function deleteNode(tools: Tools): Promise<StepEnd> {
-  const { params, ports, node, say, signal, waitFor } = tools;
+  const { params, ports, node, say, signal } = tools;
   const name = params.node;
   if ((await nodeNames(ports, node)).includes(name)) {
     return failed(
@@ -54,27 +59,45 @@ async function deleteNode(tools: Tools): Promise<StepEnd> {
       now.life.renewedAt !== before.life.renewedAt;
     if (isAlive) return alive(`the kubelet of Node ${name} renews its Lease`);
   }
-  if (!tools.leads()) return await awaitLead(tools) ?? await deleteNode(tools);
-  const { uid } = before.life;
-  let why = "";
-  const removed = await waitFor(`the API to delete Node ${name}`, async () => {
-    const answer = await ports.k8s.remove({ ...NODES, name }, { uid });
-    if (answer.ok) return true;
-    why = answer.error.message;
-    return mayPass(answer.error) && tools.leads() ? null : false;
+  return await deleteAsSeen(tools, before.life.uid);
+}
+
+/** Deletes the Node as it is now, once nothing is against it any more; each time all of it is looked at. */
+async function deleteAsSeen(tools: Tools, uid: string): Promise<StepEnd> {
+  const { params, ports, waitFor } = tools;
+  const name = params.node;
+  let why = "the API does not tell of it";
+  const end = await waitFor(`the API to delete Node ${name}`, async (): Promise<StepEnd | null> => {
+    const seen = await look(tools);
+    if (seen === null) return null;
+    if (seen.life === null) return { kind: "done", handed: { existed: true } };
+    if (seen.isReady === true || seen.life.uid !== uid) return alive(`Node ${name} has come back`);
+    const objection = await memberObjection(tools, name, seen.node);
+    if (objection !== null) return objection;
+    if (!tools.leads()) return await awaitLead(tools) ?? await deleteNode(tools);
+    // As it was seen: one that is Ready again is refused by its version, and looked at once more.
+    const removed = await ports.k8s.remove({ ...NODES, name }, { uid, ...versionOf(seen.node) });
+    if (removed.ok) {
+      const evidence = `Node ${name} gave no sign of life and is deleted`;
+      return { kind: "done", handed: { existed: true }, evidence };
+    }
+    why = removed.error.message;
+    return mayPass(removed.error) || isConflict(removed.error) ? null : notDeleted(name, why);
   });
-  if (removed !== true) {
-    return { kind: "failed", message: `Node ${name} is not known to be deleted: ${why}` };
-  }
-  return {
-    kind: "done",
-    handed: { existed: true },
-    evidence: `Node ${name} gave no sign of life and is deleted`,
-  };
+  return end ?? notDeleted(name, why);
+}
+
+function isConflict(error: K8sError): boolean {
+  return error.code === "refused" && error.status === 409;
+}
+
+function notDeleted(name: string, why: string): StepEnd {
+  return { kind: "failed", message: `Node ${name} is not known to be deleted: ${why}` };
 }
 
 /** A Node as it is now. */
 interface Look {
+  readonly node: JsonObject;
   /** Null where there is none. */
   readonly life: NodeLife | null;
   /** Its Ready condition; null where it has none. */
@@ -87,10 +110,15 @@ async function look({ ports, params, waitFor }: Tools): Promise<Look | null> {
     const node = await ports.k8s.get({ ...NODES, name: params.node });
     const lease = await ports.k8s.get({ ...NODE_LEASES, name: params.node });
     if (!node.ok || !lease.ok) return null;
-    if (node.value === null) return { life: null, isReady: null };
+    if (node.value === null) return { node: {}, life: null, isReady: null };
     const [life = null] = nodeLives([node.value], lease.value === null ? [] : [lease.value]);
-    return { life, isReady: nodeReady(node.value) };
+    return { node: node.value, life, isReady: nodeReady(node.value) };
   });
+}
+
+function versionOf(node: JsonObject): { readonly resourceVersion?: string } {
+  const resourceVersion = at(node, "metadata", "resourceVersion");
+  return typeof resourceVersion === "string" ? { resourceVersion } : {};
 }
 
 const NO_ANSWER: StepEnd = { kind: "failed", message: "the API does not tell of the Node" };

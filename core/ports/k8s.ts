@@ -31,6 +31,12 @@ export type K8sError =
     readonly message: string;
   };
 
+/** Which object may be deleted, and no other. */
+export interface Preconditions {
+  readonly uid: string;
+  readonly resourceVersion?: string;
+}
+
 /** The Kubernetes API of this node, through `/etc/rancher/k3s/k3s.yaml`. Speaks plain objects. */
 export interface K8s {
   /** Whether `/readyz` answers 200 now. Never fails: no answer is false. */
@@ -57,12 +63,13 @@ export interface K8s {
     subresource?: "token" | "eviction",
   ): Promise<Result<JsonObject, K8sError>>;
   /**
-   * Deletes an object; true where there was one. With `uid` only if it is that very one: another of the
-   * same name is refused with 409.
+   * Deletes an object; true where there was one. With `uid` only if it is that very one, with
+   * `resourceVersion` only as it was read: another of the same name, or one that changed, is refused with
+   * 409.
    */
   remove(
     ref: ObjectRef,
-    preconditions?: { readonly uid: string },
+    preconditions?: Preconditions,
   ): Promise<Result<boolean, K8sError>>;
   /** Server-side apply, forced, as field manager `pbx-agent`; the object as the API holds it after. */
   apply(ref: ObjectRef, object: JsonObject): Promise<Result<JsonObject, K8sError>>;

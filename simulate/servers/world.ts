@@ -11,15 +11,15 @@ import {
   K3S_SERVER_DIRECTORY,
   STATE_FILE,
 } from "../../core/state/paths.ts";
+import { runKubelets } from "./kubelets.ts";
 import { desiredWith } from "./desired.ts";
 import { createEtcd, type Etcd } from "./etcd.ts";
 import { BUCKET, createMachine, type Machine, openAgent, START } from "./machine.ts";
 import { mortal, type Process } from "./mortal.ts";
 import { createServerK3s, TOKEN } from "./server_k3s.ts";
+import { watchedPorts } from "./watched_ports.ts";
 
 const UID = "00000000-0000-4000-8000-000000000002";
-/** How often Nodes are Ready anew and servers without a database try to join, milliseconds. */
-const ROUND_MS = 10_000;
 
 /** One of the servers, with its agent. */
 export interface SimServer {
@@ -36,6 +36,9 @@ export interface SimServer {
   /** The server boots: k3s (unless it is held) and the agent start. */
   powerOn(): void;
   isOn(): boolean;
+  /** Its kubelet falls silent while k3s serves on, or speaks again. */
+  silence(isSilent: boolean): void;
+  isSilent(): boolean;
   /** k3s ends, as by a power cut, or starts unless it is held. */
   stopK3s(): void;
   startK3s(): void;
@@ -50,6 +53,8 @@ export interface ServersWorld {
   readonly clock: FakeClock;
   readonly etcd: Etcd;
   readonly servers: readonly SimServer[];
+  /** What agents did that they must never do; nothing, so far. */
+  readonly breaches: string[];
   /** Ends all agents. */
   stop(): void;
 }
@@ -79,13 +84,16 @@ export function createServersWorld(options: ServersWorldOptions): ServersWorld {
   const box: { etcd?: Etcd } = {};
   const bucket = createFakeS3({ clock, bucket: BUCKET });
   const etcd = () => box.etcd ?? missing();
+  const breaches: string[] = [];
   const servers = Array.from(
     { length: size },
-    (_, number) => createServer(number, { ...options, clock, bucket, etcd }),
+    (_, number) => createServer(number, { ...options, clock, bucket, etcd, breaches }),
   );
-  box.etcd = createEtcd(
+  box.etcd = createEtcd({
     clock,
-    servers.map(({ name, machine }) => ({
+    breaches,
+    delay,
+    hosts: servers.map(({ name, machine }) => ({
       name,
       isRunning: () => machine.systemd.units.get("k3s.service")?.state === "active",
       memberName: () => machine.disk.text(`${DATABASE}/etcd/name`),
@@ -94,61 +102,33 @@ export function createServersWorld(options: ServersWorldOptions): ServersWorld {
         machine.disk.put(`${DATABASE}/etcd/name`, member);
       },
     })),
-    delay,
-  );
+  });
   const world: ServersWorld = {
     clock,
     etcd: box.etcd,
     servers,
+    breaches,
     stop: () => servers.forEach((server) => server.kill()),
   };
-  void runKubelets(world, options.onRound);
+  void runKubelets(world, options.onRound ?? (() => {}));
   return world;
-}
-
-/** Nodes that are Ready and renew their Leases while their k3s is up; a new one registers itself. */
-async function runKubelets(
-  world: ServersWorld,
-  onRound: ServersWorldOptions["onRound"] = () => {},
-): Promise<void> {
-  const { clock, etcd, servers } = world;
-  for (let round = 0; round < 5_000; round++) {
-    servers.forEach(({ name }, number) => {
-      etcd.tryToJoin(number);
-      const k8s = etcd.shownBy(number);
-      if (k8s !== null) {
-        k8s.setNode(name, true);
-        const apiVersion = "coordination.k8s.io/v1";
-        const renewTime = new Date(clock.now()).toISOString().replace("Z", "000Z");
-        const metadata = { name, namespace: "kube-node-lease" };
-        k8s.write(`/apis/${apiVersion}/namespaces/kube-node-lease/leases/${name}`, {
-          apiVersion,
-          kind: "Lease",
-          metadata,
-          spec: { renewTime },
-        }, "kubelet");
-      }
-      const isKnown = etcd.k8s.read(`/api/v1/nodes/${name}`) !== null;
-      if (k8s !== etcd.k8s && isKnown) etcd.k8s.setNode(name, false);
-    });
-    onRound(world, round);
-    await clock.sleep(ROUND_MS);
-  }
 }
 
 interface Parts extends ServersWorldOptions {
   readonly clock: FakeClock;
   readonly bucket: FakeS3;
+  readonly breaches: string[];
   etcd(): Etcd;
 }
 
 function createServer(number: number, parts: Parts): SimServer {
-  const { clock, bucket, etcd, peer, size, sign, releaseKeys = [] } = parts;
+  const { clock, bucket, etcd, breaches, peer, size, sign, releaseKeys = [] } = parts;
   const name = `demo-${number + 1}`;
   const isHeld = ({ disk }: Machine) =>
     disk.text(K3S_HOLD_FILE) !== null && disk.text(K3S_HOLD_DROP_IN) !== null;
   let process: Process = { dead: true, gate: Promise.resolve(), open: () => {} };
   let isOn = true;
+  let isSilent = false;
   const machine = createMachine(
     ({ systemd, ...rest }) => ({
       clock: { ...clock, monotonic: () => clock.monotonic() + number * 7_654_321 },
@@ -184,7 +164,12 @@ function createServer(number: number, parts: Parts): SimServer {
       k8s: etcd().k8sOf(number),
       servers: etcd().serversOf(number),
     };
-    const context = await openAgent(mortal(ports, mine));
+    const watched = watchedPorts(ports, {
+      name,
+      breaches,
+      isMember: () => etcd().isMember(number),
+    });
+    const context = await openAgent(mortal(watched, mine));
     const program = { ...context.program, releaseKeys };
     await serve({ ...context, program, sign }, () => Promise.resolve());
   }
@@ -221,6 +206,8 @@ function createServer(number: number, parts: Parts): SimServer {
       server.boot();
     },
     isOn: () => isOn,
+    silence: (isQuiet) => void (isSilent = isQuiet),
+    isSilent: () => isSilent,
     stopK3s: () => setUnit(machine, "inactive"),
     startK3s: () => void (isHeld(machine) || setUnit(machine, "active")),
     loseDatabase: () => void machine.disk.remove(`${DATABASE}/etcd`),

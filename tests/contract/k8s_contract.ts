@@ -275,6 +275,19 @@ export function k8sContract(name: string, open: () => Promise<K8sWorld>): void {
     assert.equal(value(await world.k8s.remove(ref, { uid: metadata(made).uid })), true);
   });
 
+  test("remove as it was read refuses an object that changed meanwhile", async (world) => {
+    const ref = secretRef(world);
+    const made = metadata(value(await world.k8s.create(ref, secret(world, {}))));
+    const read = { uid: made.uid, resourceVersion: made.resourceVersion };
+    const changed = metadata(value(await world.k8s.apply(ref, secret(world, { a: "MQ==" }))));
+    assert.deepEqual(refused(await world.k8s.remove(ref, read)), {
+      status: 409,
+      reason: "Conflict",
+    });
+    const { resourceVersion } = changed;
+    assert.equal(value(await world.k8s.remove(ref, { ...read, resourceVersion })), true);
+  });
+
   test("a name that would lead elsewhere is refused before it is sent", async (world) => {
     for (const name of ["", ".", "..", "a/b", "../namespaces", "a?b", "a#b", "a%2fb", "a b"]) {
       const ref = secretRef(world, name);

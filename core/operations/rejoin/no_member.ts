@@ -1,12 +1,9 @@
-import { at } from "../../cluster/live.ts";
+import { memberOfNode } from "../../cluster/kubernetes_facts.ts";
 import type { Ports } from "../../ports/mod.ts";
 import { K3S_SERVER_DIRECTORY } from "../../state/paths.ts";
 import type { NodeFacts } from "../node_facts.ts";
 import { nodeNames } from "../snapshots/find_snapshots.ts";
 import type { Quorum } from "./quorum.ts";
-
-/** k3s notes on a Node which member of etcd it has (k3s fact G). */
-const MEMBER_NAME = "etcd.k3s.cattle.io/node-name";
 
 /**
  * Whether this node's k3s is surely a member of no etcd: it has never made certificates here, without which
@@ -18,23 +15,26 @@ export async function isNoMember(
   { ports, node }: { readonly ports: Ports; readonly node: NodeFacts },
   looked: boolean,
 ): Promise<boolean> {
-  const certificates = await ports.disk.stat(`${K3S_SERVER_DIRECTORY}/tls/server-ca.crt`);
-  if (!certificates.ok || certificates.value !== null) return false;
+  if (!await hasNoCertificates(ports)) return false;
   if (looked) return true;
   for (const name of await nodeNames(ports, node)) {
     const found = await ports.k8s.get({ apiVersion: "v1", resource: "nodes", name });
     if (!found.ok) return false;
-    const member = found.value === null
-      ? undefined
-      : at(found.value, "metadata", "annotations", MEMBER_NAME);
-    if (member !== undefined) return false;
+    if (found.value !== null && memberOfNode(found.value) !== null) return false;
   }
   return true;
+}
+
+/** Whether this node's k3s has surely never made certificates. */
+export async function hasNoCertificates({ disk }: Ports): Promise<boolean> {
+  const certificates = await disk.stat(`${K3S_SERVER_DIRECTORY}/tls/server-ca.crt`);
+  return certificates.ok && certificates.value === null;
 }
 
 /** What such a node's cluster loses by a wipe: nothing, and there is nobody who could be asked. */
 export const NO_MEMBER: Quorum = {
   own: [],
+  isOwnHealthy: false,
   healthyOthers: [],
   isSafe: true,
   words: "k3s is no member of etcd here: it has no certificates, and its Node names no member",

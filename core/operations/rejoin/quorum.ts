@@ -4,10 +4,12 @@ import { K3S_DATABASE_DIRECTORY } from "../../state/paths.ts";
 import type { NodeFacts } from "../node_facts.ts";
 import { nodeNames } from "../snapshots/find_snapshots.ts";
 
-/** The members of the cluster to join, and what they would be without this server. */
+/** The members of a cluster, and what they would be without one server's own. */
 export interface Quorum {
   /** This server's own: usually one, or none after a restore. */
   readonly own: readonly EtcdMember[];
+  /** One of its own answers. */
+  readonly isOwnHealthy: boolean;
   /** The others that answer. */
   readonly healthyOthers: readonly EtcdMember[];
   /** The others that have a vote and answer are a majority of all votes. */
@@ -19,16 +21,28 @@ export interface Quorum {
 /** k3s's name for a member: the node's, a hyphen, eight hex digits. */
 const SUFFIX = /-[0-9a-f]{8}$/;
 
-/** Asks every member. */
+/** Asks every member what the cluster would be without this node's own. */
 export async function lookAtQuorum(
   ports: Ports,
   node: NodeFacts,
-  { members }: ServerView,
+  view: ServerView,
 ): Promise<Quorum> {
   const names = await nodeNames(ports, node);
   const stored = await memberName(ports);
-  const isOwn = ({ name }: EtcdMember) =>
-    name === stored || (SUFFIX.test(name) && names.includes(name.replace(SUFFIX, "")));
+  return await lookAtOthers(
+    ports,
+    view,
+    ({ name }) =>
+      name === stored || (SUFFIX.test(name) && names.includes(name.replace(SUFFIX, ""))),
+  );
+}
+
+/** Asks every member what the cluster would be without some of them. */
+export async function lookAtOthers(
+  ports: Ports,
+  { members }: ServerView,
+  isOwn: (member: EtcdMember) => boolean,
+): Promise<Quorum> {
   const healthy = await Promise.all(members.map((member) => ports.servers.isHealthy(member)));
   return judgeQuorum(members.map((member, index) => ({
     member,
@@ -55,6 +69,7 @@ export function judgeQuorum(found: readonly FoundMember[]): Quorum {
   const without = isMember ? `losing this one leaves ${votes}` : "this one is none of them";
   return {
     own: found.filter(({ isOwn }) => isOwn).map(({ member }) => member),
+    isOwnHealthy: found.some(({ isOwn, isHealthy }) => isOwn && isHealthy),
     healthyOthers: others.map(({ member }) => member),
     isSafe,
     words: `${count(voters.length)}, ${healthy} healthy, ${without}${

@@ -2,6 +2,7 @@ import * as z from "zod";
 import type { JsonObject } from "../../json.ts";
 import type { DiskError } from "../../ports/disk.ts";
 import type { Ports } from "../../ports/mod.ts";
+import type { EtcdMember } from "../../ports/servers.ts";
 import { fail, ok, type Result } from "../../result.ts";
 import {
   K3S_DATABASE_DIRECTORY,
@@ -61,14 +62,11 @@ export async function wipeDb(tools: Tools): Promise<StepEnd> {
   const quorum = no_member ? ok(NO_MEMBER) : await safeQuorum(tools, uid);
   if (!quorum.ok) return await giveBack(tools, quorum.error, "no_majority");
   await say(quorum.value.words);
+  // The look may have waited: whoever has started k3s meanwhile has the last word.
+  if (!await isK3sDown(tools)) return { kind: "failed", message: RUNS };
   for (const member of quorum.value.own) {
-    const [through] = quorum.value.healthyOthers;
-    if (through === undefined) return await giveBack(tools, "no other member answers");
-    const removed = await ports.servers.removeMember(through, member);
-    if (!removed.ok) {
-      const why = `etcd does not take out ${member.name}: ${removed.error.message}`;
-      return await giveBack(tools, why, "no_majority");
-    }
+    const stays = await takeOut(tools, uid, quorum.value, member);
+    if (stays !== null) return await giveBack(tools, stays, "no_majority");
     await say(`${member.name} is no member of etcd any more`);
   }
   const wiped = await setAside(ports, id);
@@ -76,6 +74,24 @@ export async function wipeDb(tools: Tools): Promise<StepEnd> {
   const cleared = await clear(ports);
   if (!cleared.ok) await say(`${cleared.error.message}: it is tried again before k3s starts`);
   return { kind: "done", evidence: WIPED };
+}
+
+/** Null once a member is out of etcd, which a majority has agreed upon; else what is against it. */
+async function takeOut(
+  tools: Tools,
+  uid: string,
+  { healthyOthers }: Quorum,
+  member: EtcdMember,
+): Promise<string | null> {
+  // A member without a vote takes no such request.
+  const through = healthyOthers.find(({ isLearner }) => !isLearner);
+  if (through === undefined) return "no other member with a vote answers";
+  const removed = await tools.ports.servers.removeMember(through, member);
+  if (removed.ok) return null;
+  // The answer may have been lost, and a member that is out cannot go on with its database.
+  const now = await safeQuorum(tools, uid);
+  if (now.ok && !now.value.own.some(({ id }) => id === member.id)) return null;
+  return `etcd does not take out ${member.name}: ${removed.error.message}`;
 }
 
 const WIPED = "the database is gone, the snapshots on this node are there";

@@ -4,7 +4,7 @@ import { lookAtQuorum } from "../rejoin/quorum.ts";
 import type { RestoreParams } from "./params.ts";
 
 /** Where k3s on this node takes other servers. */
-const OWN_SERVER = "https://127.0.0.1:6443";
+export const OWN_SERVER = "https://127.0.0.1:6443";
 
 /**
  * What is against a restore where the cluster has several servers: the others that run. They would go on

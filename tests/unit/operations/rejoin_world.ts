@@ -33,6 +33,8 @@ export interface RejoinMachine extends Machine {
   firstUid: string;
   /** What k3s comes up as without a database. */
   coming: "joined" | "sqlite" | "another" | "nothing";
+  /** That a member was taken out is never heard. */
+  isAnswerLost: boolean;
   /** Members that were taken out of etcd, in order. */
   readonly removed: string[];
   /** Whether a majority of the members is healthy. */
@@ -70,12 +72,12 @@ export function createRejoinMachine(change: (machine: RejoinMachine) => void = (
           return answers ? { kubeSystemUid: world().firstUid, members: [...peers] } : null;
         },
         isHealthy: ({ id }) => isHealthy(world(), peers.find((each) => each.id === id)),
-        remove: ({ id, name }) => {
-          if (!world().hasMajority()) return false;
+        remove: ({ id, name }, through) => {
+          if (!world().hasMajority() || through.isLearner) return false;
           const at = peers.findIndex((each) => each.id === id);
           if (at >= 0) peers.splice(at, 1);
           removed.push(name);
-          return true;
+          return !world().isAnswerLost;
         },
       }),
     };
@@ -87,6 +89,7 @@ export function createRejoinMachine(change: (machine: RejoinMachine) => void = (
     removed,
     firstUid: UID,
     coming: "joined",
+    isAnswerLost: false,
     hasMajority: () => {
       const voters = peers.filter(({ isLearner }) => !isLearner);
       return voters.filter((each) => isHealthy(world(), each)).length * 2 > voters.length;

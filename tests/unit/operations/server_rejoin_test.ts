@@ -182,6 +182,39 @@ Deno.test("server.rejoin: a member lost between the stop and the wipe: k3s goes 
   assertUntouched(machine);
 });
 
+Deno.test("server.rejoin: a member without a vote is not asked to take this one out", async () => {
+  const machine = createRejoinMachine(({ peers, third }) => {
+    peers.unshift({ ...third, id: "9", name: "demo-4-eeeeeeee", isLearner: true });
+  });
+  assert.equal((await rejoined(machine)).state, "succeeded");
+  assert.deepEqual(machine.removed, ["demo-1-aaaaaaaa"]);
+});
+
+Deno.test("server.rejoin: taken out, and the answer lost: it is looked up, for its database is of no use now", async () => {
+  const machine = createRejoinMachine((it) => void (it.isAnswerLost = true));
+  assert.equal((await rejoined(machine)).state, "succeeded");
+  assertJoined(machine);
+});
+
+Deno.test("server.rejoin: k3s that somebody starts while it waits for a majority is left alone", async () => {
+  const machine = createRejoinMachine();
+  const { look } = machine.ports.servers;
+  let looks = 0;
+  const servers = {
+    ...machine.ports.servers,
+    look: (...args: Parameters<typeof look>) => {
+      looks += 1;
+      if (looks === 2) machine.host.run([{ pid: 77, commandLine: "k3s server" }]);
+      return look(...args);
+    },
+  };
+  const result = await rejoined({ ...machine, ports: { ...machine.ports, servers } });
+  assert.deepEqual([result.state, result.step], ["failed", "wipe_db"]);
+  assert.match(result.message ?? "", /whoever started it has the last word; nothing was wiped/);
+  assert.deepEqual(machine.removed, []);
+  assert.equal(machine.disk.text(`${DB}/etcd/member/wal/0.wal`), "old");
+});
+
 for (const coming of ["sqlite", "another"] as const) {
   Deno.test(`server.rejoin: k3s that comes up ${coming === "sqlite" ? "on sqlite" : "in another cluster"} is stopped and held`, async () => {
     const machine = createRejoinMachine((it) => {

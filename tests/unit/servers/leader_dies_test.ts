@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../core/json.ts";
 import { putBudget, putPod } from "../operations/servers.ts";
 import type { Machine } from "../operations/machine.ts";
-import { type AgentsWorld, createAgentsWorld } from "./agents_world.ts";
+import { type AgentsWorld, createAgentsWorld } from "../../simulate/servers/agents_world.ts";
 
 /** Three agents of which the first one leads. */
 async function settled(): Promise<AgentsWorld> {

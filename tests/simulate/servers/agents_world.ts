@@ -1,8 +1,7 @@
 import { createFakeClock } from "../../../adapters/fake/clock.ts";
 import type { JsonObject } from "../../../core/json.ts";
-import { type Machine, START } from "../../../simulate/servers/machine.ts";
+import { START } from "../../../simulate/servers/machine.ts";
 import { createServersWorld, type ServersWorld } from "../../../simulate/servers/world.ts";
-import { putPod } from "../operations/servers.ts";
 import { createSmallPortal, type SmallPortal } from "./small_portal.ts";
 
 /** Servers of one cluster with the real agent on each, in virtual time, and a small portal. */
@@ -48,11 +47,23 @@ function meddle({ etcd, servers }: ServersWorld, round: number): void {
   }
   const [server] = servers.slice(round % servers.length);
   if (server === undefined || round % 2 === 1) return;
-  putPod({ k8s } as Machine, `web-${round}`, { node: server.name });
+  k8s.write(`/api/v1/namespaces/default/pods/web-${round}`, webPod(round, server.name), "kubelet");
   const node = `/api/v1/nodes/${server.name}`;
   if (round % 10 !== 0 || k8s.read(node) === null) return;
-  k8s.drop(node);
-  k8s.setNode(server.name, true);
+  // What the agent has put there is taken back by hand.
+  k8s.write(node, { apiVersion: "v1", kind: "Node", metadata: { name: server.name } }, "pbx-agent");
+}
+
+function webPod(round: number, nodeName: string): JsonObject {
+  const controller = true;
+  const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", uid: "u", controller };
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: `web-${round}`, namespace: "default", ownerReferences: [owner] },
+    spec: { nodeName, containers: [{ name: "c", image: "i" }] },
+    status: { phase: "Running" },
+  };
 }
 
 function itemsOf(list: JsonObject | null): readonly JsonObject[] {
