@@ -88,7 +88,7 @@ export async function uncordon(tools: Tools, { node_uid, own }: Cordon): Promise
   const { params, ports } = tools;
   const name = `Node ${params.node}`;
   if (!own) return `${name} stays cordoned, as it was before`;
-  if (!tools.leads()) return `${name} stays cordoned: this node's agent leads no longer`;
+  if (!tools.leads()) return `${leftCordoned(tools)} (this node's agent leads no longer)`;
   // Only fields that this agent owns go with it: a cordon of somebody else stays.
   const applied = await ports.k8s.apply(
     nodeRef(params.node),

@@ -1,4 +1,4 @@
-import { entryOfRelease, isPlainEntry, releaseOfEntry } from "../../host/slots.ts";
+import { droppedEntries, entryOfRelease, isPlainEntry, releaseOfEntry } from "../../host/slots.ts";
 import { k3sStepFault } from "../../host/k3s_version.ts";
 import type { BootedImage, BootError, BootView } from "../../ports/boot.ts";
 import type { Arch } from "../../protocol/enroll.ts";
@@ -84,7 +84,7 @@ function bootFindings(facts: PreflightFacts): string[] {
   }
   if (facts.bootId === null) findings.push("the kernel does not tell its boot ID");
   if (!boot.ok) return [...findings, `the boot loader cannot be asked: ${boot.error.message}`];
-  const { loader, entries, firmwareEntry, fallbackLoader, oneShot, esp, freeBytes } = boot.value;
+  const { loader, entries, firmwareEntry, fallbackLoader, oneShot } = boot.value;
   // What tells which entry it selected is a loader of systemd's kind, whether it names itself or not.
   if (loader !== null && !loader.startsWith("systemd-boot")) {
     findings.push(`this node was not started by systemd-boot but by ${loader}`);
@@ -117,22 +117,27 @@ function bootFindings(facts: PreflightFacts): string[] {
     );
   }
   const image = release.ok ? release.value.image.artifacts[arch] : undefined;
-  if (image !== undefined) findings.push(...roomFinding(image, esp, freeBytes, facts));
+  if (image !== undefined) findings.push(...roomFinding(image, boot.value, facts));
   return findings;
 }
 
 function roomFinding(
   { size }: Artifact,
-  esp: string,
-  freeBytes: number,
-  { reclaimableBytes }: PreflightFacts,
+  view: BootView,
+  { reclaimableBytes, booted }: PreflightFacts,
 ): string[] {
+  const { esp, freeBytes } = view;
   const needed = size + ESP_RESERVE_BYTES;
   const room = freeBytes + reclaimableBytes;
   if (room >= needed) return [];
+  const inUse = [booted.entry, view.default].filter((id) => id !== null);
+  const others = booted.entry === null ? [] : droppedEntries(view, inUse).map(({ id }) => id);
+  const way = others.length === 0
+    ? ""
+    : `; what neither runs nor is the default can be removed: ${others.join(", ")}`;
   return [
     `the ESP (${esp}) has no room for the new image beside those that stay: ${needed} bytes are ` +
-    `needed and ${room} are free`,
+    `needed and ${room} are free${way}`,
   ];
 }
 
