@@ -1,5 +1,6 @@
 import { type Leader, RENEW_MS } from "../cluster/leader.ts";
 import { isOwed } from "../operations/outbox.ts";
+import { definitionOf } from "../operations/registry.ts";
 import type { BoundContext } from "./context.ts";
 import { cycle, type CycleParts, openCycleParts } from "./cycle.ts";
 import { dropToken } from "./drop_token.ts";
@@ -37,6 +38,7 @@ export async function serve(
 ): Promise<ServeEnd> {
   const waker = openWaker(context.stop);
   const parts = openCycleParts(context);
+  const operations = new AbortController();
   // In this order where two are due at once: what the first sync brings is there when k3s starts.
   const tasks = [
     tokenTask(context),
@@ -44,7 +46,7 @@ export async function serve(
     cycleTask(context, parts),
     firstStartTask(context, moved),
     eventsTask(context),
-    operationTask(context, parts.leader, waker),
+    operationTask(context, { leader: parts.leader, waker, over: operations.signal }),
   ];
   const { clock } = context.ports;
   await noteBoot(context);
@@ -65,7 +67,9 @@ export async function serve(
       continue;
     }
     const end = await nextTask.run();
-    if (end !== null) return end;
+    if (end === null) continue;
+    operations.abort();
+    return end;
   }
   return "aborted";
 }
@@ -166,11 +170,20 @@ function eventsTask(context: BoundContext): Task {
   };
 }
 
+/** What an operation runs beside. */
+interface Beside {
+  readonly leader: Leader;
+  readonly waker: Waker;
+  /** Aborts when serving is over: a revoked agent leaves the cluster alone. */
+  readonly over: AbortSignal;
+}
+
 /** An operation runs beside the other tasks, which go on: a restore takes minutes. */
-function operationTask(context: BoundContext, leader: Leader, waker: Waker): Task {
+function operationTask(context: BoundContext, { leader, waker, over }: Beside): Task {
   const { clock, log } = context.ports;
   // Of one server the agent leads; that its API is up is what the call itself shows.
   const leads = () => (context.store.state.desired?.state.servers ?? 1) === 1 || leader.leads();
+  const cut = { ...context, stop: eitherOf(context.stop, over) };
   let running = false;
   return {
     due() {
@@ -180,7 +193,9 @@ function operationTask(context: BoundContext, leader: Leader, waker: Waker): Tas
     },
     run() {
       running = true;
-      void operate(context, waker.wake, undefined, leads)
+      const kind = context.store.state.operation?.kind ?? "";
+      const goesOn = definitionOf(kind)?.endsThoughRevoked === true;
+      void operate(goesOn ? context : cut, waker.wake, undefined, leads)
         .catch((cause) => log.write("error", "operation_fault", String(cause)))
         .finally(() => {
           running = false;
@@ -189,4 +204,12 @@ function operationTask(context: BoundContext, leader: Leader, waker: Waker): Tas
       return Promise.resolve(null);
     },
   };
+}
+
+/** Aborts with the first of two signals; not `AbortSignal.any`, which leaks below a long-lived one. */
+function eitherOf(one: AbortSignal, other: AbortSignal): AbortSignal {
+  const either = new AbortController();
+  for (const signal of [one, other]) signal.addEventListener("abort", () => either.abort());
+  if (one.aborted || other.aborted) either.abort();
+  return either.signal;
 }

@@ -78,6 +78,11 @@ export interface Definition<P, N extends string = string> {
   readonly needsServers?: boolean;
   /** Refused (`consent_missing`) without `params.consent`. */
   readonly needsConsent?: boolean;
+  /**
+   * It goes on to its end even where the identity is revoked meanwhile: k3s is stopped on its way, and cut
+   * short it would leave the node without its cluster.
+   */
+  readonly endsThoughRevoked?: boolean;
   readonly steps: Steps<P, N>;
   /** The result's `output`, from what the steps handed on. */
   output(handed: JsonObject): JsonObject;

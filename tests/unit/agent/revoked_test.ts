@@ -130,3 +130,22 @@ Deno.test("revoked: a 200 that a 401 for the manifest follows is no way back", a
   await assertIdle(world);
   await world.stop();
 });
+
+Deno.test("revoked: an operation that runs goes no further, and goes on once the identity counts again", async () => {
+  const world = await createSettledWorld();
+  world.portal.fault({ match: { path: "/rotate-key" }, count: null, action: { status: 503 } });
+  world.portal.offer({ id: "op-1", kind: "agent.rotate_key", params: {} });
+  while (world.requests("/rotate-key") < 2) await world.pass(1_000);
+  revoke(world, true);
+  await world.pass(40_000);
+  await assertIdle(world);
+  assert.equal(world.stored().operation?.step, "register");
+  await world.stop();
+
+  revoke(world, false);
+  world.portal.portal.memory.faults.length = 0;
+  world.start();
+  await world.pass(120_000);
+  assert.equal(world.stored().finished["op-1"]?.result.state, "succeeded");
+  await world.stop();
+});
