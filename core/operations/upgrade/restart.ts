@@ -1,8 +1,9 @@
+import { UPGRADE_FILE } from "../../state/paths.ts";
 import type { Probe, StepEnd, StepTools } from "../definition.ts";
 import { dropImage } from "./drop_image.ts";
 import { planOf } from "./handed.ts";
 import type { UpgradeParams } from "./params.ts";
-import { removeUpgrade, upgradeOf, writeUpgrade } from "./record.ts";
+import { readUpgrade, removeUpgrade, writeUpgrade } from "./record.ts";
 import { armReturn, disarmReturn } from "./return_timer.ts";
 import { isStaged } from "./stage_slot.ts";
 
@@ -51,11 +52,18 @@ export async function waitForTheEnd({ ports, signal }: Tools): Promise<void> {
   }
 }
 
-/** Takes everything back that would start the new image; the node runs on. */
+/** Ends the operation where the node does not go down. */
 async function undo(tools: Tools, why: string): Promise<StepEnd> {
-  const { ports, signal } = tools;
+  const { signal } = tools;
   // The program ends, as it should: the node goes down.
   if (signal.aborted) return { kind: "failed", code: "reboot_failed", message: why };
+  const rest = await clearAway(tools);
+  return { kind: "failed", code: "reboot_failed", message: `the old image runs on: ${why}${rest}` };
+}
+
+/** Takes everything back that would start the new image; what is left of it, for people. */
+async function clearAway(tools: Tools): Promise<string> {
+  const { ports } = tools;
   const left: string[] = [];
   const cleared = await ports.boot.setOneShot(null);
   if (!cleared.ok) left.push(cleared.error.message);
@@ -65,26 +73,39 @@ async function undo(tools: Tools, why: string): Promise<StepEnd> {
   }
   const removed = await removeUpgrade(ports.disk);
   if (!removed.ok) left.push(removed.error.message);
-  const rest = left.length === 0 ? "" : `; what was prepared is not taken back: ${left.join("; ")}`;
-  return { kind: "failed", code: "reboot_failed", message: `the old image runs on: ${why}${rest}` };
+  return left.length === 0 ? "" : `; what was prepared is not taken back: ${left.join("; ")}`;
 }
 
 /**
  * What the node shows of a restart that was cut short. In the same boot nothing has happened yet that
  * cannot be done again. In another one it has happened, whichever image came up: that is for the health
- * gate to judge. A record that is not there yet means that the new image cannot have been started.
+ * gate to judge. A record that is not there yet means that the new image cannot have been started; of one
+ * that nobody can read, only the new image itself tells.
  */
 export async function probeRestart(tools: Tools): Promise<Probe> {
-  const { id, ports } = tools;
-  const record = await upgradeOf(ports.disk, id);
-  if (record === null) return { kind: "not_begun" };
+  const { id, ports, handed } = tools;
   const { bootId } = await ports.machine.facts();
+  const { entry } = await ports.boot.booted();
+  const record = await readUpgrade(ports.disk);
+  if (!record.ok || (record.value.kind !== "loaded" && record.value.kind !== "absent")) {
+    const { boot_entry, from_entry } = planOf(handed);
+    if (entry === boot_entry) return { kind: "completed", evidence: `${boot_entry} booted` };
+    // Elsewhere the return stands: it leads back.
+    const left = entry === from_entry ? await clearAway(tools) : "";
+    const message =
+      `${UPGRADE_FILE} cannot be read, and ${entry ?? "an image that is not known"} ` +
+      `runs${left}; a new cluster.upgrade may follow`;
+    return { kind: "unclear", message };
+  }
+  if (record.value.kind === "absent" || record.value.value.operation !== id) {
+    return { kind: "not_begun" };
+  }
   if (bootId === null) {
     return { kind: "unclear", message: "the kernel does not tell its boot ID" };
   }
-  if (bootId === record.boot_id) return { kind: "not_begun" };
-  const { entry } = await ports.boot.booted();
-  const evidence = `the boot ID was ${record.boot_id} and is ${bootId}; ` +
+  const { boot_id: before } = record.value.value;
+  if (bootId === before) return { kind: "not_begun" };
+  const evidence = `the boot ID was ${before} and is ${bootId}; ` +
     `${entry ?? "an image that is not known"} booted`;
   return { kind: "completed", evidence };
 }

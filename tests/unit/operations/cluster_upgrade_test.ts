@@ -123,6 +123,32 @@ Deno.test("cluster.upgrade: a proven image is kept, be it that older ones cannot
   assertDisarmed(machine);
 });
 
+Deno.test("cluster.upgrade: a record of the reboot that nobody can read is no reason for another one", async () => {
+  for (
+    const [behaviour, state, code] of [
+      ["good", "succeeded", undefined],
+      ["panics", "failed", "unclear"],
+    ] as const
+  ) {
+    const { machine, result } = await ended(() => {
+      const machine = createUpgradeMachine([behaviour]);
+      const { reboot } = machine.ports.systemd;
+      Object.assign(machine.ports.systemd, {
+        reboot() {
+          machine.disk.put(UPGRADE_FILE, "?");
+          return reboot();
+        },
+      });
+      return machine;
+    });
+    assert.deepEqual([result.state, result.code], [state, code], JSON.stringify(result));
+    assert.deepEqual(machine.boots.slice(0, 2), [FROM_ENTRY, TO_ENTRY]);
+    assert.equal(machine.boots.length, behaviour === "good" ? 2 : 3);
+    assertDisarmed(machine);
+    assert.equal(imagesOf(machine).includes(TO_ENTRY), behaviour === "good");
+  }
+});
+
 Deno.test("cluster.upgrade: a truncated image sends the firmware to the fallback, and that to the old one", async () => {
   for (const version of [252, 262]) {
     const setUp = () => {
