@@ -16,7 +16,7 @@ export interface SimulateEntry {
   readonly lab: boolean;
   /** Orders the profile's work by the admin API of a fake portal; agents are left alone where absent. */
   readonly orders?: (
-    admin: PortalAdmin,
+    admins: readonly PortalAdmin[],
     profile: Profile,
     failed: (cause: unknown) => void,
   ) => Pick<Simulation, "order" | "programs">;
@@ -37,8 +37,10 @@ export interface OwnPortal {
 
 /** What `simulate` was asked to do. Texts of files are still to be read. */
 export interface SimulateOptions {
-  readonly portal: string | null;
-  readonly admin: string | null;
+  /** Base URLs; none where a fake portal is to be started. */
+  readonly portals: readonly string[];
+  /** Of the admin APIs, as many as portals, or none. */
+  readonly admins: readonly string[];
   readonly agents: number;
   readonly durationMs: number;
   readonly rampMs: number;
@@ -82,6 +84,7 @@ Nothing on this machine is touched.
   --tokens FILE     enrollment tokens, a line of JSON each: token, cluster_id, node_name, server_id;
                     - for standard input${lab ? "" : ", where this program may not read the file"}
   --admin URL       the admin API of a fake portal, which gives the tokens and orders the work
+                    Both may be repeated: agents take several portals in turn, by their numbers
   --agents N        how many agents (100)
   --duration D      how long, such as 90s, 10m or 2h (2m)
   --ramp D          over how long they begin (a third of the run, at most 50 a second)
@@ -120,8 +123,8 @@ export function parseSimulateOptions(
     ({ values } = parseArgs({
       args: [...args],
       options: {
-        portal: { type: "string" },
-        admin: { type: "string" },
+        portal: { type: "string", multiple: true },
+        admin: { type: "string", multiple: true },
         agents: { type: "string", default: "100" },
         duration: { type: "string", default: "2m" },
         ramp: { type: "string" },
@@ -171,16 +174,16 @@ export function parseSimulateOptions(
   if (shard.value.of > agents) return fail("there are more shards than agents");
   const limits = values.slo === undefined ? ok([]) : parseSlo(values.slo);
   if (!limits.ok) return fail(`--slo: ${limits.error}`);
-  const portal = portalOf(values.portal, values.tokens, values.admin, entry);
-  if (!portal.ok) return portal;
+  const portals = portalsOf(values.portal ?? [], values.tokens, values.admin ?? [], entry);
+  if (!portals.ok) return portals;
   const releaseKeys = (values["release-key"] ?? []).map(keyOf);
   if (releaseKeys.some((key) => key === null)) {
     return fail("--release-key: is no base64 of the 32 bytes of an Ed25519 public key");
   }
   if (values.report === "") return fail("--report needs a folder or -");
   return ok({
-    portal: portal.value,
-    admin: values.admin ?? null,
+    portals: portals.value,
+    admins: values.admin ?? [],
     agents,
     durationMs,
     rampMs,
@@ -197,28 +200,35 @@ export function parseSimulateOptions(
   });
 }
 
-/** The portal's base, or null where a fake one is to be started. */
-function portalOf(
-  portal: string | undefined,
+/** The portals' bases; none where a fake one is to be started. */
+function portalsOf(
+  portals: readonly string[],
   tokens: string | undefined,
-  admin: string | undefined,
+  admins: readonly string[],
   { startPortal }: SimulateEntry,
-): Result<string | null, string> {
-  if (tokens !== undefined && admin !== undefined) return fail("--tokens or --admin, not both");
-  if (portal === undefined) {
+): Result<readonly string[], string> {
+  if (tokens !== undefined && admins.length > 0) return fail("--tokens or --admin, not both");
+  if (portals.length === 0) {
     if (startPortal === undefined) return fail("--portal is missing");
     if (tokens !== undefined) return fail("--tokens needs --portal: whose tokens are they?");
-    return admin === undefined ? ok(null) : fail("--admin needs --portal");
+    return admins.length === 0 ? ok([]) : fail("--admin needs --portal");
   }
-  const base = portalBase(portal);
-  if (!base.ok) return fail(`--portal: ${base.error}`);
-  if (tokens === undefined && admin === undefined) {
+  const bases: string[] = [];
+  for (const portal of portals) {
+    const base = portalBase(portal);
+    if (!base.ok) return fail(`--portal: ${base.error}`);
+    bases.push(base.value);
+  }
+  if (tokens === undefined && admins.length === 0) {
     return fail(
       "--tokens is missing: agents enroll with a token each (or --admin of a fake portal)",
     );
   }
-  if (admin !== undefined && !URL.canParse(admin)) return fail(`--admin ${admin}: is no URL`);
-  return ok(base.value);
+  if (tokens === undefined && admins.length !== portals.length) {
+    return fail("--admin: every --portal needs its own, in the same order");
+  }
+  const wrong = admins.find((admin) => !URL.canParse(admin));
+  return wrong === undefined ? ok(bases) : fail(`--admin ${wrong}: is no URL`);
 }
 
 function shardOf(

@@ -34,19 +34,18 @@ export async function runSimulation(
   if (given !== null && !given.ok) return refuse(given.error);
 
   const told = signalled();
-  const own = options.portal === null ? await entry.startPortal?.() ?? null : null;
-  const portal = own?.url ?? options.portal;
-  const admin = own?.adminUrl ?? options.admin;
-  const tokens = given?.value ??
-    (admin === null ? null : tokensBy(createPortalAdmin(admin), runName()));
-  if (portal === null || tokens === null) return refuse("neither a portal nor tokens are named");
+  const own = options.portals.length === 0 ? await entry.startPortal?.() ?? null : null;
+  const portals = own === null ? options.portals : [own.url];
+  const admins = (own === null ? options.admins : [own.adminUrl]).map(createPortalAdmin);
+  const tokens = given?.value ?? (admins.length === 0 ? null : tokensBy(admins, runName()));
+  if (portals.length === 0 || tokens === null) {
+    return refuse("neither a portal nor tokens are named");
+  }
 
-  const orders = admin === null
-    ? {}
-    : entry.orders?.(createPortalAdmin(admin), profile.value, (cause) => {
-      const why = cause instanceof Error ? cause.message : String(cause);
-      if (!told.signal.aborted) print("stderr", `simulate: ${why}\n`);
-    }) ?? {};
+  const orders = admins.length === 0 ? {} : entry.orders?.(admins, profile.value, (cause) => {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    if (!told.signal.aborted) print("stderr", `simulate: ${why}\n`);
+  }) ?? {};
   const clock = createNodeClock();
   const over = new AbortController();
   let watching: Promise<void> = Promise.resolve();
@@ -54,7 +53,7 @@ export async function runSimulation(
     const report = await simulate({
       ...options,
       ...orders,
-      portal,
+      portals,
       tokens,
       profile: profile.value,
       caCerts,

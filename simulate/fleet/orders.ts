@@ -6,28 +6,33 @@ import { goodChange, updateChange } from "../virtual/documents.ts";
 import { operationOf } from "../virtual/offers.ts";
 import type { PortalAdmin } from "./admin.ts";
 import type { FleetOptions } from "./fleet.ts";
+import { inTurn } from "./in_turn.ts";
 import type { Ordered } from "./simulated_agent.ts";
 
 /** Who orders a fleet's work from the fake portal, and the programs that updates of it fetch. */
 export type Orders = Required<Pick<FleetOptions, "order" | "programs">>;
 
-/** Orders the profile's work by the admin API of the fake portal; `failed` hears what that refuses. */
+/**
+ * Orders the profile's work by the admin API of the fake portal, or of several in turn; `failed` hears what
+ * that refuses.
+ */
 export function createOrders(
-  admin: PortalAdmin,
+  admins: readonly PortalAdmin[],
   { work }: Profile,
   failed: (cause: unknown) => void,
 ): Orders {
   const catalogue = createCatalogue();
-  const released = new Set<string>();
+  const released = new Map(admins.map((admin) => [admin, new Set<string>()]));
 
-  async function update(clusterId: string, version: string): Promise<void> {
+  async function update(admin: PortalAdmin, clusterId: string, version: string): Promise<void> {
     const { patch } = updateChange(version, catalogue);
-    await release(admin, catalogue, String(patch["release"]), released);
+    await release(admin, catalogue, String(patch["release"]), released.get(admin) ?? new Set());
     await admin.change(clusterId, patch);
   }
 
-  function order({ name, watch, random, timeline }: Ordered): void {
+  function order({ index, name, watch, random, timeline }: Ordered): void {
     const { clusterId } = name;
+    const admin = inTurn(admins, index);
     let count = 0;
 
     function again(perHour: number, act: () => Promise<void> | null): void {
@@ -46,7 +51,7 @@ export function createOrders(
       });
     }
     again(work.changes, () => admin.change(clusterId, goodChange(random).patch));
-    again(work.updates, () => update(clusterId, versionOf(random, work.bad_updates)));
+    again(work.updates, () => update(admin, clusterId, versionOf(random, work.bad_updates)));
   }
 
   return { order, programs: catalogue.programs };

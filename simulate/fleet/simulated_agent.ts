@@ -14,6 +14,7 @@ import type { Recorder } from "../report/recorder.ts";
 import { type AgentWatch, watchAgent } from "./agent_watch.ts";
 import { watchClock } from "./fleet_clock.ts";
 import { createFleetHttp, type FleetHttp } from "./http.ts";
+import { inTurn } from "./in_turn.ts";
 import { measureHttp } from "./measured_http.ts";
 import { makeTrouble } from "../virtual/trouble.ts";
 import type { RunTimeline } from "./run_timeline.ts";
@@ -21,7 +22,8 @@ import { createWeather } from "./weather.ts";
 
 /** What all agents of a fleet share. */
 export interface Shared {
-  readonly portal: string;
+  /** An agent's portal is the one at its number, counted around. */
+  readonly portals: readonly string[];
   readonly clock: Clock;
   readonly recorder: Recorder;
   readonly profile: Profile;
@@ -44,6 +46,8 @@ export interface Shared {
 
 /** An agent that work is ordered from. */
 export interface Ordered {
+  /** Its number in the whole fleet. */
+  readonly index: number;
   readonly name: NodeName;
   readonly watch: AgentWatch;
   readonly random: Random;
@@ -117,7 +121,7 @@ export function createSimulatedAgent(shared: Shared, index: number): SimulatedAg
       due = clock.monotonic();
       node = createNode({
         name,
-        portal: shared.portal,
+        portal: inTurn(shared.portals, index),
         clock,
         random,
         http: httpOf,
@@ -150,7 +154,7 @@ export function createSimulatedAgent(shared: Shared, index: number): SimulatedAg
           recorder.happened(kind);
         },
       });
-      shared.order?.({ name, watch, random, timeline: shared.timeline });
+      shared.order?.({ index, name, watch, random, timeline: shared.timeline });
     },
     async end() {
       await node?.stop();

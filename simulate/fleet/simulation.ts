@@ -9,8 +9,8 @@ import type { Tokens } from "./tokens.ts";
 
 /** A run in real time, as it was asked for. */
 export interface Simulation extends Pick<FleetOptions, "programs" | "order"> {
-  /** The portal's base URL. */
-  readonly portal: string;
+  /** Base URLs of the portal, or of several: agents take them in turn, by their numbers. */
+  readonly portals: readonly string[];
   /** Of the whole fleet. */
   readonly agents: number;
   readonly shard: { readonly index: number; readonly of: number };
@@ -76,7 +76,7 @@ export async function simulate(simulation: Simulation, around: Surroundings): Pr
     mode: "real",
     program: { version: simulation.version, runtime: `deno ${Deno.version.deno}` },
     run: {
-      portal: simulation.portal,
+      portal: simulation.portals.join(" "),
       agents,
       seed,
       profile,

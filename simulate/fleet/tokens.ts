@@ -4,6 +4,7 @@ import { describeIssue } from "../../core/protocol/schema_error.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import type { NodeName } from "../node/node_name.ts";
 import type { PortalAdmin } from "./admin.ts";
+import { inTurn } from "./in_turn.ts";
 
 /** Where the agents of a fleet get their names and tokens from. */
 export interface Tokens {
@@ -55,17 +56,18 @@ export function tokensFrom(text: string): Result<Tokens, string> {
 const FIRST_SERVER = 9_000_000;
 
 /**
- * Tokens from the admin API of the fake portal, one when an agent's turn comes. Every agent is the one
- * node of a cluster of its own. `run` makes the names of one run differ from those of another.
+ * Tokens from the admin API of the fake portal, or of several in turn, one when an agent's turn comes.
+ * Every agent is the one node of a cluster of its own. `run` makes the names of one run differ from those
+ * of another.
  */
-export function tokensBy(admin: PortalAdmin, run: string): Tokens {
+export function tokensBy(admins: readonly PortalAdmin[], run: string): Tokens {
   return {
     count: null,
     async of(index) {
       const clusterId = `${run}-${String(index).padStart(6, "0")}`;
       const nodeName = `${clusterId}-1`;
       const serverId = String(FIRST_SERVER + index);
-      const token = await admin.token({ clusterId, nodeName, serverId });
+      const token = await inTurn(admins, index).token({ clusterId, nodeName, serverId });
       return { clusterId, nodeName, serverId, token };
     },
   };

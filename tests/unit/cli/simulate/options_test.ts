@@ -25,9 +25,9 @@ function parsed(args: readonly string[], entry = LAB, index?: string): SimulateO
 }
 
 Deno.test("parseSimulateOptions: without any flag a small fleet meets a portal of its own", () => {
-  const { portal, agents, durationMs, rampMs, cycleMs, shard, report } = parsed([]);
-  assert.deepEqual({ portal, agents, durationMs, rampMs, cycleMs, shard, report }, {
-    portal: null,
+  const { portals, agents, durationMs, rampMs, cycleMs, shard, report } = parsed([]);
+  assert.deepEqual({ portals, agents, durationMs, rampMs, cycleMs, shard, report }, {
+    portals: [],
     agents: 100,
     durationMs: 120_000,
     rampMs: 40_000,
@@ -38,9 +38,14 @@ Deno.test("parseSimulateOptions: without any flag a small fleet meets a portal o
 });
 
 Deno.test("parseSimulateOptions: a portal by its domain or base URL, with tokens", () => {
-  assert.equal(parsed(PORTAL, SHIPPED).portal, "https://portal.test/agent/v1");
+  assert.deepEqual(parsed(PORTAL, SHIPPED).portals, ["https://portal.test/agent/v1"]);
   const domain = parsed(["--portal", "example.com", "--tokens", "-"], SHIPPED);
-  assert.equal(domain.portal, "https://agents.example.com/agent/v1");
+  assert.deepEqual(domain.portals, ["https://agents.example.com/agent/v1"]);
+  const two = ["--portal", "a.example", "--portal", "b.example"];
+  assert.deepEqual(parsed([...two, "--admin", "http://a", "--admin", "http://b"]).portals, [
+    "https://agents.a.example/agent/v1",
+    "https://agents.b.example/agent/v1",
+  ]);
 });
 
 Deno.test("parseSimulateOptions: durations, and the shard by flag or by an indexed Job", () => {
@@ -70,6 +75,7 @@ const REFUSED:
     [["--portal", "http://example.com"], /plain http/],
     [["--portal", "https://portal.test"], /--tokens is missing/],
     [["--tokens", "t"], /--tokens needs --portal/],
+    [["--portal", "a.test", "--portal", "b.test", "--admin", "http://a"], /needs its own/],
     [[...PORTAL, "--admin", "http://127.0.0.1:1"], /--tokens or --admin, not both/],
     [["--release-key", "c2hvcnQ="], /32 bytes/],
     [["--report", ""], /--report needs/],

@@ -42,11 +42,23 @@ Deno.test("tokensBy: a cluster of its own for each agent, told apart by run and 
     change: () => Promise.resolve(),
     release: () => Promise.resolve(),
   };
-  const tokens = tokensBy(admin, "sim-ab");
+  const tokens = tokensBy([admin], "sim-ab");
   const names = [await tokens.of(0), await tokens.of(12)];
   assert.deepEqual(names.map(({ nodeName, token }) => [nodeName, token]), [
     ["sim-ab-000000-1", "t1"],
     ["sim-ab-000012-1", "t2"],
   ]);
   assert.notEqual(names[0]?.serverId, names[1]?.serverId);
+});
+
+Deno.test("tokensBy: several portals are asked in turn, by the agents' numbers", async () => {
+  const portal = (name: string) => ({
+    token: () => Promise.resolve(name),
+    queue: () => Promise.resolve(),
+    change: () => Promise.resolve(),
+    release: () => Promise.resolve(),
+  });
+  const tokens = tokensBy([portal("a"), portal("b"), portal("c")], "sim-ab");
+  const names = await Promise.all([0, 4, 5, 6].map((index) => tokens.of(index)));
+  assert.deepEqual(names.map(({ token }) => token), ["a", "b", "c", "a"]);
 });
