@@ -23,6 +23,9 @@ const MAX_BODY = 262_144;
 /** Longest body of the admin API: an agent's program or a boot image. */
 const MAX_ADMIN_BODY = 1024 * 1024 * 1024;
 
+/** Where no connection can be taken, it is tried again after this long, milliseconds. */
+const FULL_PAUSE_MS = 100;
+
 /** How to start a fake portal. */
 export interface PortalOptions {
   /** For agents; 0: any free port. */
@@ -111,11 +114,19 @@ export async function startPortal(options: PortalOptions): Promise<RunningPortal
     stopping = new AbortController();
   };
   const sleep = (ms: number) => clock.sleep(ms, stopping.signal);
+  let toldFull = false;
+  const full = async () => {
+    const why = "no more connections can be taken: raise ulimit -n, or start a second portal";
+    if (!toldFull) log.write("error", "portal_full", why);
+    toldFull = true;
+    await clock.sleep(FULL_PAUSE_MS);
+  };
   const agents: Listener = listen({
     port: options.port,
     ...(certificate === undefined ? {} : { tls: certificate }),
     maxBody: MAX_BODY,
     now: portal.now,
+    full,
     handle: guarded((request) => answerAgent({ portal, sleep, log }, request)),
   });
   let isDown = false;
@@ -133,6 +144,7 @@ export async function startPortal(options: PortalOptions): Promise<RunningPortal
     port: options.adminPort ?? 0,
     maxBody: MAX_ADMIN_BODY,
     now: clock.now,
+    full,
     handle: guarded(async (request) => ({
       kind: "answer",
       answer: await serveAdmin(admin, request),

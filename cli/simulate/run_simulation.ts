@@ -1,6 +1,7 @@
 import { createNodeClock } from "../../adapters/node/clock.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { createPortalAdmin } from "../../simulate/fleet/admin.ts";
+import { OWN_LIMITS } from "../../simulate/fleet/own_limit.ts";
 import { simulate } from "../../simulate/fleet/simulation.ts";
 import { type Tokens, tokensBy, tokensFrom } from "../../simulate/fleet/tokens.ts";
 import { builtInProfile, PROFILE_NAMES } from "../../simulate/profile/built_in.ts";
@@ -65,6 +66,7 @@ export async function runSimulation(
       begun(recorder) {
         watching = watchRun(recorder, options.durationMs, clock, over.signal);
       },
+      limited: (limit) => print("stderr", `simulate: ${OWN_LIMITS[limit]}\n`),
     });
     over.abort();
     await watching;

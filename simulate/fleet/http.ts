@@ -5,6 +5,7 @@ import { faultOf, httpError } from "../../adapters/node/http_error.ts";
 import { readLimited } from "../../adapters/node/read_limited.ts";
 import type { RawAnswer } from "./answer_reader.ts";
 import { type Connection, createConnection } from "./connection.ts";
+import { OWN_LIMITS, type OwnLimit, ownLimitOf } from "./own_limit.ts";
 
 /** What the client of one simulated agent is made of. */
 export interface FleetHttpOptions {
@@ -13,6 +14,8 @@ export interface FleetHttpOptions {
   /** Certificates (PEM) trusted beside the runtime's own. */
   readonly caCerts?: readonly string[];
   readonly clock: Clock;
+  /** Hears of connections that this machine itself has no room for. */
+  readonly limited?: (limit: OwnLimit) => void;
 }
 
 /** The HTTP client of one simulated agent. */
@@ -91,7 +94,7 @@ function keep(kept: Map<string, Connection[]>, origin: string, connection: Conne
 
 async function open(
   url: URL,
-  { caCerts = [] }: FleetHttpOptions,
+  { caCerts = [], limited }: FleetHttpOptions,
   signal: AbortSignal,
 ): Promise<Result<Connection, HttpError>> {
   const isTls = url.protocol === "https:";
@@ -107,6 +110,11 @@ async function open(
     });
     return ok(createConnection(socket));
   } catch (thrown) {
+    const limit = ownLimitOf(thrown);
+    if (limit !== null) {
+      limited?.(limit);
+      return fail(httpError("connect", url, OWN_LIMITS[limit]));
+    }
     const fault = faultOf(thrown, url);
     return fail(
       fault.code === "cut" ? httpError(isTls ? "tls" : "connect", url, "no connection") : fault,

@@ -18,6 +18,7 @@ import { inTurn } from "./in_turn.ts";
 import { measureHttp } from "./measured_http.ts";
 import { makeTrouble } from "../virtual/trouble.ts";
 import type { RunTimeline } from "./run_timeline.ts";
+import type { OwnLimit } from "./own_limit.ts";
 import { createWeather } from "./weather.ts";
 
 /** What all agents of a fleet share. */
@@ -40,6 +41,8 @@ export interface Shared {
   readonly programs?: ReadonlyMap<string, SimulatedProgram>;
   /** The time of the run; nothing goes off once it is over. */
   readonly timeline: RunTimeline;
+  /** Hears of connections that this machine itself has no room for. */
+  readonly limited: (limit: OwnLimit) => void;
   /** Orders work from one agent that has begun, where somebody can. */
   readonly order?: (agent: Ordered) => void;
 }
@@ -101,7 +104,7 @@ export function createSimulatedAgent(shared: Shared, index: number): SimulatedAg
   /** The client of the running program; what an earlier one left open is closed. */
   function httpOf(version: string): Http {
     current?.http.close();
-    const http = createFleetHttp({ version, clock: shared.clock, caCerts: shared.caCerts });
+    const http = createFleetHttp({ ...shared, version });
     current = { version, http };
     return measureHttp({
       http,

@@ -4,6 +4,7 @@ import { openRecorder, type Recorder } from "../report/recorder.ts";
 import { type Report, REPORT_FORMAT } from "../report/report.ts";
 import { judge, type Limit } from "../report/slo.ts";
 import { type FleetOptions, runFleet } from "./fleet.ts";
+import type { OwnLimit } from "./own_limit.ts";
 import { watchResources } from "./resources.ts";
 import type { Tokens } from "./tokens.ts";
 
@@ -35,6 +36,8 @@ export interface Surroundings {
   readonly stop: AbortSignal;
   /** The recorder is there: for the live view, and what acts on the portal beside the agents. */
   readonly begun: (recorder: Recorder) => void;
+  /** A limit of this machine was met, for the first time in this run. */
+  readonly limited: (limit: OwnLimit) => void;
 }
 
 /** A report has about this many slices, however long the run is. */
@@ -64,7 +67,13 @@ export async function simulate(simulation: Simulation, around: Surroundings): Pr
     endedAt: new Date(clock.now()).toISOString(),
   });
   const over = () => atEnd.resolve(measured());
-  const endedBy = await runFleet({ ...simulation, clock, recorder, indexes, stop, over });
+  const met = new Set<OwnLimit>();
+  const limited = (limit: OwnLimit) => {
+    recorder.happened(`limit_${limit}`);
+    if (!met.has(limit)) around.limited(limit);
+    met.add(limit);
+  };
+  const endedBy = await runFleet({ ...simulation, clock, recorder, indexes, stop, over, limited });
   looking.abort();
   await looked;
 

@@ -5,6 +5,9 @@ import { readRequest } from "./read_request.ts";
 /** Connections that may wait to be taken: a fleet that comes back after an outage comes at once. */
 const BACKLOG = 4096;
 
+/** What the runtime says where the process, or the machine, may not open more. */
+const TOO_MANY = /\(os error (?:23|24)\)/;
+
 /** How to listen. Always on 127.0.0.1. */
 export interface ListenOptions {
   /** 0: any free port. */
@@ -16,6 +19,8 @@ export interface ListenOptions {
   /** Milliseconds since the epoch, for the `Date` header. */
   readonly now: () => number;
   readonly handle: (request: WireRequest) => Promise<Reply>;
+  /** Connections are waiting that cannot be taken, for too many are open; resolves when to try again. */
+  readonly full: () => Promise<void>;
 }
 
 /** A server that can go away and come back on the same port. */
@@ -55,6 +60,7 @@ export function listen(options: ListenOptions): Listener {
         if (source !== listener) return;
         // A failed handshake ends one connection, not the server.
         if (error instanceof Deno.errors.BadResource) return;
+        if (error instanceof Error && TOO_MANY.test(error.message)) await options.full();
         continue;
       }
       open.add(connection);
