@@ -142,6 +142,8 @@ export async function giveBack(tools: Tools, why: string, code?: string): Promis
     message: `nothing was wiped, ${message}: ${why}`,
     ...(code === undefined ? {} : { code }),
   });
+  // The program ends, and the next one goes on here: it finds k3s as the step before left it.
+  if (tools.signal.aborted) return failed(`k3s stays as it is (${K3S_HOLD_FILE})`);
   const hold = await readHold(ports);
   if (hold === null) return failed("and k3s was not stopped");
   // What a restore holds is no database to start k3s on.

@@ -9,6 +9,8 @@ import {
   K3S_HOLD_FILE,
   STATE_FILE,
 } from "../../../core/state/paths.ts";
+import { serverRejoin } from "../../../core/operations/server_rejoin.ts";
+import { runToy, startToy } from "./toy.ts";
 import { cutMatrix, runCut } from "./cut_matrix.ts";
 import { CERTIFICATE, createRejoinMachine, DB, type RejoinMachine, UID } from "./rejoin_world.ts";
 import { NODE } from "./machine.ts";
@@ -180,6 +182,27 @@ Deno.test("server.rejoin: a member lost between the stop and the wipe: k3s goes 
   assert.deepEqual([result.step, result.code], ["wipe_db", "no_majority"]);
   assert.match(result.message ?? "", /nothing was wiped, k3s is started again on its own database/);
   assertUntouched(machine);
+});
+
+Deno.test("server.rejoin: an agent that is told to end while it waits for a majority leaves k3s held", async () => {
+  const machine = createRejoinMachine();
+  const { stop } = machine.ports.systemd;
+  Object.assign(machine.ports.systemd, {
+    stop(unit: string) {
+      machine.third.healthy = false;
+      return stop(unit);
+    },
+  });
+  const run = await startToy(machine, serverRejoin);
+  let ended = false;
+  void run.done.finally(() => ended = true);
+  void machine.clock.sleep(20_000).then(() => run.stop());
+  while (!ended && await machine.clock.advanceToNext());
+  assert.deepEqual([run.journal().step, run.journal().result], ["wipe_db", undefined]);
+  assert.notEqual(machine.disk.text(K3S_HOLD_FILE), null);
+  machine.third.healthy = true;
+  assert.equal((await runToy(machine, serverRejoin)).result?.state, "succeeded");
+  assertJoined(machine);
 });
 
 Deno.test("server.rejoin: a member without a vote is not asked to take this one out", async () => {
