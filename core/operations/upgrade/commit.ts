@@ -1,11 +1,15 @@
 import { droppedEntries, imageFolder } from "../../host/slots.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
 import { dropParts } from "./fetch_image.ts";
+import { lookFor } from "../look_for.ts";
 import { planOf } from "./handed.ts";
 import type { UpgradeParams } from "./params.ts";
 import { removeUpgrade } from "./record.ts";
 import { disarmReturn } from "./return_timer.ts";
 import { takeBack } from "./take_back.ts";
+
+/** How long the firmware may refuse to keep it, milliseconds: before the return's timer is up. */
+const PIN_MS = 30_000;
 
 /**
  * Makes the proven image the default, for that it runs and no other. The return stands until then; the
@@ -23,11 +27,11 @@ export async function commit(tools: StepTools<UpgradeParams>): Promise<StepEnd> 
     if (entry === from_entry) return await takeBack(tools, "fell_back", why);
     return { kind: "failed", code: "not_returned", message: why };
   }
-  const pinned = await boot.setDefault(boot_entry);
-  if (!pinned.ok) {
+  const refusal = await pin(tools, boot_entry);
+  if (refusal !== null) {
     const message =
       `${boot_entry} is healthy and cannot be made the default, so that the next boot ` +
-      `goes back to ${from_entry}: ${pinned.error.message}`;
+      `goes back to ${from_entry}: ${refusal}`;
     return { kind: "failed", code: "not_set", message };
   }
   const disarmed = await disarmReturn(ports);
@@ -54,4 +58,15 @@ export async function commit(tools: StepTools<UpgradeParams>): Promise<StepEnd> 
   if (!forgotten.ok) await say(forgotten.error.message);
   const gone = dropped.length === 0 ? "" : `; dropped: ${dropped.join(", ")}`;
   return { kind: "done", evidence: `${boot_entry} is the default, ${from_entry} is kept${gone}` };
+}
+
+/** Makes an entry the default: a healthy image is not given up for one call that failed. */
+async function pin(tools: StepTools<UpgradeParams>, entry: string): Promise<string | null> {
+  let why = "it was not tried";
+  const done = await lookFor(tools, `${entry} to be the default`, PIN_MS, async () => {
+    const pinned = await tools.ports.boot.setDefault(entry);
+    if (!pinned.ok) why = pinned.error.message;
+    return pinned.ok ? true : null;
+  });
+  return done === null ? why : null;
 }

@@ -123,6 +123,23 @@ Deno.test("cluster.upgrade: a proven image is kept, be it that older ones cannot
   assertDisarmed(machine);
 });
 
+Deno.test("cluster.upgrade: a proven image becomes the default, be it that the firmware refuses once", async () => {
+  let refused = 0;
+  const { machine, result } = await ended(machineWith(({ ports }) => {
+    const { setDefault } = ports.boot;
+    Object.assign(ports.boot, {
+      setDefault(id: string | null) {
+        if (id !== TO_ENTRY || refused > 0) return setDefault(id);
+        refused += 1;
+        return Promise.resolve(fail({ code: "failed", message: "bootctl timed out" } as const));
+      },
+    });
+  }));
+  assert.deepEqual([refused, result.state], [1, "succeeded"], JSON.stringify(result));
+  assert.equal(machine.loader.variables.get("LoaderEntryDefault"), TO_ENTRY);
+  assertDisarmed(machine);
+});
+
 Deno.test("cluster.upgrade: a record of the reboot that nobody can read is no reason for another one", async () => {
   for (
     const [behaviour, state, code] of [
