@@ -38,6 +38,7 @@ export async function accept(
     return "done";
   }
   if (offered.kind === "unchanged") {
+    context.requests.demand("manifests", null);
     await clearConditions(context, ...REFUSALS);
     return "done";
   }
@@ -65,6 +66,7 @@ export async function accept(
     );
     return "done";
   }
+  context.requests.demand("manifests", null);
   await clearConditions(context, ...REFUSALS);
   if (before?.tag !== offered.tag) {
     context.ports.log.write(

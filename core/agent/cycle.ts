@@ -71,7 +71,7 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
   if (synced.end === "stop" || synced.end === "aborted") return synced.end;
 
   // Without an answer there is no telling whether the new version could sync either.
-  if (synced.end === "accepted" || parts.update.isDemanded()) {
+  if (synced.end === "accepted" || context.requests.demanded() !== null) {
     const updated = await parts.update.advance(context, parts.releases);
     if (updated !== "done") return updated;
   }
@@ -130,7 +130,6 @@ export async function sync(
       );
       break;
     case "update":
-      parts.update.demand(outcome.release);
       await noteTrouble(context, "protocol_too_old", "the portal takes no agent this old");
       break;
     case "back_off":

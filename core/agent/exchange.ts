@@ -86,6 +86,7 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
     if (meaning.kind === "clock_skew") await learnOffset(context, meaning.portalTime);
     const { reaction, memory } = reactionTo(meaning, context.requests.of(memoryKey));
     context.requests.remember(memoryKey, memory);
+    noteDemand(context, request, meaning);
     if (reaction.do === "sign_again") {
       if (request.once !== true) continue;
       return { do: "back_off", code: meaning.kind, message: "the one request was not taken" };
@@ -97,6 +98,23 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
     }
     await book(context, request.channel, reaction);
     return reaction;
+  }
+}
+
+/**
+ * A 426 to any signed request demands another version; what else such a request is answered with ends
+ * that. For manifests the next accepted desired state does: other ones are fetched for the update itself.
+ */
+function noteDemand(
+  { requests }: BoundContext,
+  { channel, path }: SignedRequest,
+  meaning: Meaning,
+): void {
+  const kind = channel ?? path;
+  if (meaning.kind === "too_old") {
+    if (meaning.release !== null) requests.demand(kind, meaning.release);
+  } else if (meaning.kind === "success" || meaning.kind === "rejected" && kind !== "sync") {
+    if (kind !== "manifests") requests.demand(kind, null);
   }
 }
 

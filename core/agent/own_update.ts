@@ -21,10 +21,6 @@ export interface OwnUpdate {
   settle(context: BoundContext): Promise<void>;
   /** A sync succeeded: this version stays, and the rollback's timer goes. */
   proven(context: BoundContext): Promise<void>;
-  /** The portal takes only the agent of this release (426), whatever is desired; null: not any more. */
-  demand(release: string | null): void;
-  /** Whether the portal takes only another version. */
-  isDemanded(): boolean;
   /** Goes as far as it can go in this cycle; a download goes on beside it. */
   advance(context: BoundContext, releases: Releases): Promise<UpdateEnd>;
 }
@@ -37,7 +33,6 @@ const PROGRAM_MODE = 0o755;
 export function openOwnUpdate(): OwnUpdate {
   let settled = false;
   let onTrial = false;
-  let demanded: string | null = null;
   let download: Download | null = null;
   /** When versions that this run has held are free again, on the monotonic clock. */
   const heldUntil = new Map<string, number>();
@@ -195,7 +190,6 @@ export function openOwnUpdate(): OwnUpdate {
       if (found.held !== null) heldUntil.set(found.held, context.ports.clock.monotonic() + HOLD_MS);
     },
     async proven(context) {
-      demanded = null;
       if (!onTrial) return;
       const left = await forget(context.ports);
       if (left !== null) {
@@ -211,11 +205,9 @@ export function openOwnUpdate(): OwnUpdate {
       }));
       context.ports.log.write("info", "update_confirmed", `pbx-agent ${version} syncs and stays`);
     },
-    demand: (release) => void (demanded = release),
-    isDemanded: () => demanded !== null,
     async advance(context, releases) {
       await timeHolds(context);
-      const wish = await updateWish(context, releases, demanded);
+      const wish = await updateWish(context, releases, context.requests.demanded());
       switch (wish.kind) {
         case "none":
           await calm(context);

@@ -56,7 +56,9 @@ export function openReleases(keep: "in_use" | "aside" = "in_use"): Releases {
         if (refusal === null) return unavailable(version, "waiting after earlier trouble");
         if (refusal.version === version) return fail(refusal.error);
         // A release that was refused says nothing about another one; trouble on the way does.
-        if (refusal.error.code !== "manifest_rejected") {
+        const isOwn = refusal.error.code === "manifest_rejected" ||
+          version === context.requests.demanded();
+        if (!isOwn) {
           return unavailable(version, refusal.error.message);
         }
       }

@@ -16,6 +16,10 @@ export interface RequestMemory {
    * just before may have signed the same bytes in it. `now`: corrected clock, milliseconds.
    */
   untilOwnSecond(now: number): number;
+  /** Requests of this kind are taken from the agent of `release` only (426); null: not any more. */
+  demand(kind: string, release: string | null): void;
+  /** The release whose agent the portal demands, the sync's before any other's; null: none. */
+  demanded(): string | null;
 }
 
 /** Far more than one agent has in flight; a bound, so that nothing a portal does makes it grow. */
@@ -28,6 +32,7 @@ const MAX_SECONDS = 64;
 export function openRequestMemory(startedIn?: number): RequestMemory {
   const memories = new Map<string, Memory>();
   const signed = new Map<string, readonly number[]>();
+  const demands = new Map<string, string>();
   return {
     of: (key) => memories.get(key) ?? FRESH_MEMORY,
     remember(key, memory) {
@@ -42,6 +47,11 @@ export function openRequestMemory(startedIn?: number): RequestMemory {
       return second;
     },
     untilOwnSecond: (now) => Math.floor(now / 1000) === startedIn ? 1000 - now % 1000 : 0,
+    demand(kind, release) {
+      demands.delete(kind);
+      if (release !== null) demands.set(kind, release);
+    },
+    demanded: () => demands.get("sync") ?? [...demands.values()].at(-1) ?? null,
   };
 }
 

@@ -52,12 +52,6 @@ Deno.test("manifest: 404, 5xx and no network: manifest_unavailable, asked again 
         count: null,
         action: { status: 429, headers: { "Retry-After": "60" } },
       }),
-    ({ portal }) =>
-      portal.fault({
-        match: { path },
-        count: null,
-        action: { status: 426, body: { error: { code: "x", message: "m", release: "2.0.0" } } },
-      }),
   ];
   for (const fault of faults) await assertRefused(await wantNext(fault), "manifest_unavailable");
   await assertRefused(await wantNext(() => {}), "manifest_unavailable", 20 * 60_000);
