@@ -92,9 +92,11 @@ function refusalOf(
   return null;
 }
 
-/** Whether there is a consent at all; a malformed one is a wrong parameter. */
+/** Whether a consent says who and when; one that says it in a wrong form is a wrong parameter. */
 function hasConsent(params: unknown): boolean {
-  return isJsonObject(params) && params["consent"] !== undefined && params["consent"] !== null;
+  const consent = isJsonObject(params) ? params["consent"] : null;
+  if (!isJsonObject(consent)) return false;
+  return ["by", "at"].every((name) => (consent[name] ?? "") !== "");
 }
 
 function refused(code: string, message: string): OperationResult {

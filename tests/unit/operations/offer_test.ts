@@ -13,6 +13,7 @@ const NOW = Date.parse("2026-01-01T12:00:00Z");
 const DAY = 24 * 3_600_000;
 const FACTS = { apiUp: true, now: NOW };
 const PAST = "2026-01-01T11:59:59Z";
+const CONSENT = { by: "ada", at: "2026-01-01T12:00:00Z" };
 
 /** Refuses for every reason there is, each of which can be taken away. */
 const PICKY: AnyDefinition = {
@@ -46,8 +47,16 @@ Deno.test("judgeOffer: the first refusal in the protocol's order counts", () => 
   assert.equal(answer(all, PICKY, down), "refused expired");
   assert.equal(answer(offer(), PICKY, down), "refused api_down");
   assert.equal(answer(offer()), "refused consent_missing");
-  assert.equal(answer(offer({ params: { consent: { by: "ada" } } })), "refused invalid_params");
-  assert.equal(answer(offer({ params: { consent: {}, name: "x" } })), "runs");
+  assert.equal(answer(offer({ params: { consent: CONSENT } })), "refused invalid_params");
+  assert.equal(answer(offer({ params: { consent: CONSENT, name: "x" } })), "runs");
+});
+
+Deno.test("judgeOffer: a consent that does not say who and when is none", () => {
+  const none = [true, "ada", [], {}, { by: "ada" }, { at: CONSENT.at }, { ...CONSENT, by: "" }];
+  for (const consent of [...none, { ...CONSENT, at: null }]) {
+    const said = answer(offer({ params: { consent, name: "x" } }));
+    assert.equal(said, "refused consent_missing", JSON.stringify(consent));
+  }
 });
 
 Deno.test("judgeOffer: what is for several servers needs a desired state that says so", () => {
@@ -68,13 +77,16 @@ Deno.test("judgeOffer: an expires_at that is no time is a wrong parameter, after
   const odd = { expires_at: "tomorrow" };
   assert.equal(answer(offer(odd), PICKY, { ...FACTS, apiUp: false }), "refused api_down");
   assert.equal(answer(offer(odd)), "refused consent_missing");
-  const params = { consent: {}, name: "x" };
+  const params = { consent: CONSENT, name: "x" };
   assert.equal(answer(offer({ ...odd, params })), "refused invalid_params");
   assert.equal(answer(offer({ ...odd, params }), null), "unsupported");
 });
 
 Deno.test("judgeOffer: expiry is by the corrected clock, and exact", () => {
-  const until = offer({ expires_at: "2026-01-01T12:00:00Z", params: { consent: {}, name: "x" } });
+  const until = offer({
+    expires_at: "2026-01-01T12:00:00Z",
+    params: { consent: CONSENT, name: "x" },
+  });
   assert.equal(answer(until, PICKY, { ...FACTS, now: NOW - 1 }), "runs");
   assert.equal(answer(until, PICKY, FACTS), "refused expired");
   const zoned = { ...until, expires_at: "2026-01-01T14:00:00+02:00" };
@@ -149,7 +161,7 @@ Deno.test("judgeOffer: an ID that finished within 30 days is answered with its r
     assert.deepEqual(verdict.journal.result, result);
     assert.deepEqual(verdict.journal.events, []);
   }
-  const params = { consent: {}, name: "x" };
+  const params = { consent: CONSENT, name: "x" };
   const later = { ...FACTS, now: NOW + 30 * DAY };
   assert.equal(answer(offer({ params }), PICKY, later, state), "runs");
 });
@@ -163,7 +175,6 @@ Deno.test("judgeOffer: a kind that is not ours is told shortened, and kept so", 
 const KEY = "A".repeat(43) + "=";
 const BOX = { sealed: KEY };
 const BUCKET = { endpoint: "s3.example.com", bucket: "b", region: "eu", folder: "f" };
-const CONSENT = { by: "ada", at: "2026-01-01T12:00:00Z" };
 const ACCESS = { person: "ada", role: "view", lifetime_s: 600, recipient: KEY };
 
 for (
@@ -189,7 +200,6 @@ for (
     ["access.revoke", { person: "a,b" }, "person"],
     ["s3.verify", { ...BUCKET, access_key: BOX }, "secret_key"],
     ["s3.verify", { ...BUCKET, access_key: BOX, secret_key: BOX, port: 1 }, "port"],
-    ["diag.collect", { consent: { by: "ada" } }, "consent.at"],
     ["diag.collect", { consent: { ...CONSENT, at: "now" } }, "consent.at"],
     ["diag.collect", { consent: CONSENT, lines: 1_001 }, "lines"],
     ["diag.collect", { consent: CONSENT, lines: 0 }, "lines"],
