@@ -115,7 +115,8 @@ export function createNodeK8s(options: NodeK8sOptions): NodeK8s {
       const page = objectOf(answer.value, `GET ${path}`, null);
       if (!page.ok) return page;
       const { metadata } = page.value;
-      items.push(...itemsOf(page.value));
+      // Lists are deleted from: only what says itself that it belongs to one does.
+      items.push(...itemsOf(page.value).filter((item) => carries(item, labels)));
       const next = isJsonObject(metadata) ? metadata["continue"] : undefined;
       if (typeof next !== "string" || next === "") return ok(items);
       query.set("continue", next);
@@ -183,6 +184,11 @@ function objectOf(
   }
   if (isJsonObject(value)) return ok(value);
   return fail({ code: "unreachable", message: `${action}: the answer is no JSON object` });
+}
+
+function carries({ metadata }: JsonObject, labels: Labels): boolean {
+  const own = isJsonObject(metadata) && isJsonObject(metadata["labels"]) ? metadata["labels"] : {};
+  return Object.entries(labels).every(([name, value]) => own[name] === value);
 }
 
 function itemsOf({ items }: JsonObject): readonly JsonObject[] {

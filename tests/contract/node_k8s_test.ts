@@ -156,6 +156,16 @@ Deno.test("createNodeK8s: a redirect is a refusal and is not followed", async ()
   assert.equal(requests, 1);
 });
 
+Deno.test("createNodeK8s: what does not carry the labels asked for is no part of a list, whatever the API says", async () => {
+  const items = [{ a: "1", b: "2" }, { a: "1" }, { a: "2", b: "2" }, null]
+    .map((labels, index) => ({ metadata: { name: `one-${index}`, labels } }));
+  await answered(() => Response.json({ items }), async (k8s) => {
+    const { namespace: _namespace, name: _name, ...secrets } = REF;
+    assert.deepEqual(await k8s.list(secrets, { a: "1", b: "2" }), { ok: true, value: [items[0]] });
+    assert.deepEqual(await k8s.list(secrets), { ok: true, value: items });
+  });
+});
+
 Deno.test("createNodeK8s: an answer that is no JSON object counts as none", async () => {
   for (const body of ["", "{", "[]", "null", "<html>"]) {
     await answered(() => new Response(body), async (k8s) => {
