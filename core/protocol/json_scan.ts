@@ -28,7 +28,7 @@ export function findBreach(text: string, rules: JsonRules): string | null {
       case '"': {
         const end = endOfString(text, at);
         if (isKey(text, end)) {
-          const breach = keyBreach(JSON.parse(text.slice(at, end)), open.at(-1), rules);
+          const breach = keyBreach(textOf(text.slice(at, end)), open.at(-1), rules);
           if (breach !== null) return breach;
         }
         at = end - 1;
@@ -44,6 +44,11 @@ function keyBreach(key: string, seen: Set<string> | undefined, rules: JsonRules)
   if (seen?.has(key)) return `has the key ${JSON.stringify(key.slice(0, 64))} twice in one object`;
   seen?.add(key);
   return null;
+}
+
+/** What a string of JSON says. Next to none holds an escape, and the parser costs more than a copy. */
+function textOf(quoted: string): string {
+  return quoted.includes("\\") ? JSON.parse(quoted) : quoted.slice(1, -1);
 }
 
 /** The place after the closing quote of the string that begins at `start`. */
