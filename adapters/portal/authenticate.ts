@@ -1,8 +1,10 @@
 import { decodeBase64 } from "../../core/protocol/base64.ts";
+import type { PublicKeys } from "../../core/protocol/enroll.ts";
 import { AgentId } from "../../core/protocol/identifiers.ts";
 import { signedBytes, verify } from "../../core/protocol/signing.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { type Answer, refuse, type WireRequest } from "./http/message.ts";
+import { lookupIn } from "./memory.ts";
 import type { Portal } from "./portal.ts";
 import type { Agent } from "./state.ts";
 
@@ -37,7 +39,7 @@ export function authenticate(
     const message = "PBX-Timestamp is more than 60 s off the portal's clock";
     return fail(refuse(409, "clock_skew", message, { time: portal.time() }));
   }
-  const key = keyThatSigned(portal.verify ?? verify, agent, signature, request, timestamp);
+  const key = keyThatSigned(portal, agent, signature, request, timestamp);
   if (key === null) {
     return fail(refuse(401, "bad_signature", "the signature is not by this agent's key"));
   }
@@ -70,7 +72,7 @@ function readHeaders(request: WireRequest): Result<SignatureHeaders, Answer> {
 }
 
 function keyThatSigned(
-  isBy: typeof verify,
+  portal: Portal,
   agent: Agent,
   signature: Uint8Array,
   request: WireRequest & { readonly body: Uint8Array },
@@ -78,11 +80,20 @@ function keyThatSigned(
 ): Signer["key"] | null {
   const { method, target: path, body } = request;
   const bytes = signedBytes({ method, path, timestamp, body });
-  const signedWith = (key: string) =>
-    isBy(decodeBase64(key) ?? new Uint8Array(0), signature, bytes);
-  if (signedWith(agent.keys.signing)) return "current";
-  if (agent.previous !== null && signedWith(agent.previous.signing)) return "previous";
+  const isBy = portal.verify ?? verify;
+  const signedWith = (keys: PublicKeys) => isBy(signingKeyOf(portal, keys), signature, bytes);
+  if (signedWith(agent.keys)) return "current";
+  if (agent.previous !== null && signedWith(agent.previous)) return "previous";
   return null;
+}
+
+/** Decoded once for as long as the agent has it. */
+function signingKeyOf(portal: Portal, keys: PublicKeys): Uint8Array {
+  return lookupIn(portal).of(
+    keys,
+    "signing",
+    () => decodeBase64(keys.signing) ?? new Uint8Array(0),
+  );
 }
 
 function isReplay(portal: Portal, signature: string): boolean {
