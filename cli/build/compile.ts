@@ -11,7 +11,7 @@ import { type Compiler, inspectRuntime, TARGETS } from "./runtime.ts";
 export const V8_FLAGS = "--v8-flags=--max-semi-space-size=1,--no-opt,--no-maglev," +
   "--optimize-for-size,--disallow-code-generation-from-strings";
 /** A fleet is worth compiling code for, and tens of thousands of agents have a large heap, MiB. */
-const SIMULATOR_V8_FLAGS = "--v8-flags=--max-old-space-size=32768";
+const SIMULATOR_V8_FLAGS = "--v8-flags=--max-old-space-size=32768,--max-semi-space-size=64";
 
 /**
  * Without `--no-code-cache` the program keeps compiled code in a file of a predictable name in the

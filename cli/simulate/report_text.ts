@@ -1,3 +1,4 @@
+import { OWN_LIMITS } from "../../simulate/fleet/own_limit.ts";
 import { ENDPOINTS, type Report } from "../../simulate/report/report.ts";
 
 /** A share of one core from which on a process of one thread has none left. */
@@ -19,6 +20,10 @@ export function reportText(report: Report): string {
         (provoked === 0 ? "" : `, ${provoked} by the profile`) +
         (ms === null ? "" : `; p50 ${ms.p50} ms, p99 ${ms.p99} ms, max ${ms.max} ms`),
     );
+  }
+  for (const [limit, text] of Object.entries(OWN_LIMITS)) {
+    const times = report.happenings[`limit_${limit}`] ?? 0;
+    if (times > 0) lines.push(`limit:     ${times} connections were not opened: ${text}`);
   }
   const codes = Object.entries(errors).map(([code, count]) => `${count} ${code}`);
   if (codes.length > 0) lines.push(`errors:    ${codes.join(", ")}`);
