@@ -131,6 +131,7 @@ export async function applySecrets(
     if (!stillLeads()) return fail("this node leads no longer");
     const claim = claimOfExtraKeys(live.value, object);
     const claimed = claim === null ? live : await k8s.apply(ref, claim);
+    if (claim !== null && !stillLeads()) return fail("this node leads no longer");
     const applied = claimed.ok ? await k8s.apply(ref, object) : claimed;
     if (!applied.ok) return fail(`Secret ${name} could not be applied: ${applied.error.message}`);
     if (!same) {

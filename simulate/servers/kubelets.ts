@@ -1,5 +1,7 @@
 import type { FakeK8s } from "../../adapters/fake/k8s.ts";
+import { memberOfNode, nodeReady } from "../../core/cluster/kubernetes_facts.ts";
 import { at } from "../../core/cluster/live.ts";
+import type { JsonObject } from "../../core/json.ts";
 import type { ServersWorld, SimServer } from "./world.ts";
 
 /** How often Nodes are Ready anew and k3s looks after its members, milliseconds. */
@@ -34,21 +36,23 @@ function keepNode({ clock, etcd }: ServersWorld, server: SimServer, number: numb
   if (speaks && shown !== etcd.k8s) keepAlive(shown, name, clock.now());
   const node = etcd.k8s.read(`/api/v1/nodes/${name}`) ?? undefined;
   if (at(node, "metadata", "deletionTimestamp") !== undefined) {
-    const member = at(node, "metadata", "annotations", MEMBER_NAME);
-    const isOut = typeof member !== "string" || !etcd.members.has(member) || etcd.takeOut(member);
+    const member = memberOfNode(node ?? {});
+    const isOut = member === null || !etcd.members.has(member) || etcd.takeOut(member);
     if (isOut) writeNode(etcd.k8s, name);
     return;
   }
   if (speaks && shown === etcd.k8s) {
-    keepAlive(etcd.k8s, name, clock.now());
-    writeNode(etcd.k8s, name, etcd.memberOf(number));
-  } else if (node !== undefined) {
+    const member = etcd.memberOf(number);
+    keepAlive(etcd.k8s, name, clock.now(), node);
+    if (node === undefined || memberOfNode(node) !== member) writeNode(etcd.k8s, name, member);
+  } else if (node !== undefined && nodeReady(node) !== false) {
     etcd.k8s.setNode(name, false);
   }
 }
 
-function keepAlive(k8s: FakeK8s, name: string, now: number): void {
-  k8s.setNode(name, true);
+/** Only what changes is written: it is much work to compare. */
+function keepAlive(k8s: FakeK8s, name: string, now: number, node?: JsonObject): void {
+  if (node === undefined || nodeReady(node) !== true) k8s.setNode(name, true);
   renewLease(k8s, name, now);
 }
 

@@ -16,7 +16,7 @@ const ETCD = `${K3S_DATABASE_DIRECTORY}/etcd`;
  * The ports of one process of an agent, held to what it may do on what it was told: before k3s is stopped,
  * a database is wiped or a Node is deleted it has to ask, each time anew, and the members that answered,
  * without that server's own, have to be a majority. A process that begins anew was told nothing yet. What
- * is wiped is no member any more; whose Node is deleted did not answer.
+ * is wiped is no member any more; the Node of a server that has no member may go without the others.
  */
 export function watchedPorts(ports: Ports, { name, breaches, isMember }: Watch): Ports {
   const told = listen(ports.servers);
@@ -57,7 +57,9 @@ export function watchedPorts(ports: Ports, { name, breaches, isMember }: Watch):
     k8s: {
       ...k8s,
       remove(ref, preconditions) {
-        if (ref.resource === "nodes") deed(`deleted Node ${ref.name}`, ref.name);
+        if (ref.resource === "nodes" && !told.knowsNone(ref.name)) {
+          deed(`deleted Node ${ref.name}`, ref.name);
+        }
         return k8s.remove(ref, preconditions);
       },
     },
@@ -84,6 +86,9 @@ function listen(servers: Servers) {
         return isHealthy;
       },
     } satisfies Servers as Servers,
+    /** Whether a server has no member by the last answer. */
+    knowsNone: (server: string) =>
+      members !== null && !members.some((each) => serverOf(each) === server),
     /** What is against doing without a server by the last answers, which count only once. */
     objection(server: string): string | null {
       const all = members;

@@ -27,10 +27,18 @@ export interface SimServer {
   readonly machine: Machine;
   /** The agent stands still, or goes on. */
   pause(isPaused: boolean): void;
+  isPaused(): boolean;
   /** The agent's process is killed; {@link SimServer.boot} starts another. */
   kill(): void;
   boot(): void;
   isAlive(): boolean;
+  /**
+   * Kills or pauses the agent in the middle of its work, if it still is that process then: when so many
+   * calls have come back, counted from the first one of a name, or from now on.
+   */
+  strikeAt(how: "kill" | "pause", calls: number, after: string | null): void;
+  /** What {@link SimServer.strikeAt} planned is off. */
+  spare(): void;
   /** The power goes off: the agent and k3s end, and what was not synced is lost. */
   powerOff(): void;
   /** The server boots: k3s (unless it is held) and the agent start. */
@@ -126,7 +134,7 @@ function createServer(number: number, parts: Parts): SimServer {
   const name = `demo-${number + 1}`;
   const isHeld = ({ disk }: Machine) =>
     disk.text(K3S_HOLD_FILE) !== null && disk.text(K3S_HOLD_DROP_IN) !== null;
-  let process: Process = { dead: true, gate: Promise.resolve(), open: () => {} };
+  let process: Process = fresh(true);
   let isOn = true;
   let isSilent = false;
   const machine = createMachine(
@@ -177,8 +185,10 @@ function createServer(number: number, parts: Parts): SimServer {
   const server: SimServer = {
     name,
     machine,
+    isPaused: () => process.isPaused,
     pause(isPaused) {
       process.open();
+      process.isPaused = isPaused;
       if (!isPaused) return;
       const { promise, resolve } = Promise.withResolvers<void>();
       Object.assign(process, { gate: promise, open: resolve });
@@ -189,10 +199,15 @@ function createServer(number: number, parts: Parts): SimServer {
       machine.disk.restart();
     },
     boot() {
-      const mine = process = { dead: false, gate: Promise.resolve(), open: () => {} };
+      const mine = process = fresh(false);
       void run(mine);
     },
     isAlive: () => !process.dead,
+    strikeAt(how, calls, after) {
+      const strike = () => how === "kill" ? server.kill() : server.pause(true);
+      process.planned = { after, calls, strike };
+    },
+    spare: () => void (process.planned = null),
     powerOff() {
       isOn = false;
       server.kill();
@@ -214,6 +229,10 @@ function createServer(number: number, parts: Parts): SimServer {
     breakDatabase: () => machine.disk.put(`${DATABASE}/etcd/name`, `${name}-unusable`),
   };
   return server;
+}
+
+function fresh(dead: boolean): Process {
+  return { dead, isPaused: false, gate: Promise.resolve(), open: () => {}, planned: null };
 }
 
 function setUnit({ systemd }: Machine, state: "active" | "inactive"): void {

@@ -6,11 +6,11 @@
 import { denoTest } from "../runner/deno_test.ts";
 import { say } from "../runner/say.ts";
 import { inWords, sum, type Tally } from "../runner/tally.ts";
-import { plantedFaults, searchFault } from "./planted.ts";
+import { describeFound, plantedFaults, searchFault } from "./planted.ts";
 import { describeEnd, runSeed, type SeedOptions } from "./seeds.ts";
 
 const SEEDS = Number(Deno.args[0] ?? 1_000);
-/** Half a second each where nothing else runs. */
+/** A quarter of a second each where nothing else runs. */
 const SERVERS_TIMEOUT_MS = 3 * 60 * 60_000;
 /** About six minutes where nothing else runs. */
 const UPGRADES_TIMEOUT_MS = 60 * 60_000;
@@ -44,9 +44,9 @@ async function searchAll(): Promise<Tally> {
   let failed = 0;
   const faults = plantedFaults();
   for (const fault of faults) {
-    const { seed, rule, how } = await searchFault(fault);
-    if (seed === null) failed += 1;
-    say(seed === null ? `${fault}: not found` : `${fault}: seed ${seed}, ${rule}: ${how}`);
+    const found = await searchFault(fault);
+    if (found.seed === null) failed += 1;
+    say(describeFound(fault, found));
   }
   return told("planted faults", { passed: faults.length - failed, failed, ignored: 0 });
 }

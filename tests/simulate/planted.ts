@@ -18,31 +18,50 @@ export interface Search {
   readonly to: number;
 }
 
-/** Within this, every planted fault is found. */
+/** Within this, every planted fault of a single node's agent is found. */
 export const SEARCH: Search = { profile: "rough", agents: 2, hours: 6, from: 1, to: 20 };
+/** Within so many seeds every planted fault of several servers is found. */
+export const SERVERS_SEEDS = 150;
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const FAULTS = new URL("./faults/", import.meta.url).pathname;
+/** Faults that only clusters with several servers show. */
+const SERVERS_FAULTS = new URL("./servers/faults/", import.meta.url).pathname;
 /** What a simulation is made of. */
 const SOURCES = [
   "core",
   "adapters",
   "simulate",
   "tests/simulate/seeds.ts",
+  "tests/simulate/servers",
   "deno.json",
   "deno.lock",
 ];
 
 /** The names of all planted faults, sorted. */
 export function plantedFaults(): readonly string[] {
-  return [...Deno.readDirSync(FAULTS)].map(({ name }) => name)
-    .filter((name) => name.endsWith(".patch")).map((name) => name.slice(0, -".patch".length))
-    .sort();
+  return [...patchesIn(FAULTS), ...patchesIn(SERVERS_FAULTS)].sort();
 }
 
 /** The patch that plants one. */
 export function plantedPatch(fault: string): string {
-  return Deno.readTextFileSync(`${FAULTS}${fault}.patch`);
+  const folder = isOfServers(fault) ? SERVERS_FAULTS : FAULTS;
+  return Deno.readTextFileSync(`${folder}${fault}.patch`);
+}
+
+/** What was found, in one line. */
+export function describeFound(fault: string, { seed, rule, how }: Found): string {
+  if (seed === null) return `${fault}: NOT FOUND`;
+  return `${fault}: seed ${seed}${rule === undefined ? "" : `, ${rule}`}: ${how}`;
+}
+
+function patchesIn(folder: string): readonly string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name)
+    .filter((name) => name.endsWith(".patch")).map((name) => name.slice(0, -".patch".length));
+}
+
+function isOfServers(fault: string): boolean {
+  return patchesIn(SERVERS_FAULTS).includes(fault);
 }
 
 /**
@@ -53,10 +72,13 @@ export async function searchFault(fault: string, search = SEARCH): Promise<Found
   const folder = plant(fault);
   try {
     const { profile, agents, hours, from, to } = search;
+    const script = isOfServers(fault)
+      ? ["tests/simulate/servers/seeds.ts", "--first", 1, SERVERS_SEEDS]
+      : ["tests/simulate/seeds.ts", profile, agents, hours, from, to];
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
       args: [
         ...["run", "--no-check", "--frozen", "--no-prompt", "--allow-read", "--allow-env"],
-        ...["tests/simulate/seeds.ts", profile, ...[agents, hours, from, to].map(String)],
+        ...script.map(String),
       ],
       cwd: folder,
       stdin: "null",
@@ -92,13 +114,9 @@ function copy(from: string, to: string): void {
 async function main(names: readonly string[]): Promise<void> {
   let missed = 0;
   for (const fault of names.length > 0 ? names : plantedFaults()) {
-    const { seed, rule, how } = await searchFault(fault);
-    if (seed === null) missed += 1;
-    print(
-      seed === null
-        ? `${fault}: NOT FOUND by seeds ${SEARCH.from} to ${SEARCH.to}`
-        : `${fault}: seed ${seed}, ${rule}: ${how}`,
-    );
+    const found = await searchFault(fault);
+    if (found.seed === null) missed += 1;
+    print(describeFound(fault, found));
   }
   if (missed > 0) process.exitCode = 1;
 }

@@ -2,11 +2,11 @@ import { memberOfNode } from "../../cluster/kubernetes_facts.ts";
 import { readK3sSettings } from "../../host/k3s_settings.ts";
 import type { JsonObject } from "../../json.ts";
 import { fail, type Result } from "../../result.ts";
-import type { ServerView } from "../../ports/servers.ts";
+import type { EtcdMember, ServerView } from "../../ports/servers.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
 import { lookFor } from "../look_for.ts";
 import { hasNoCertificates } from "../rejoin/no_member.ts";
-import { lookAtOthers } from "../rejoin/quorum.ts";
+import { isNamedAfter, lookAtOthers } from "../rejoin/quorum.ts";
 import { OWN_SERVER } from "../restore/other_servers.ts";
 import { configuredToken } from "../restore/tokens.ts";
 
@@ -35,11 +35,13 @@ export async function memberObjection<P>(
     return null;
   });
   if (view === null) return against("checks_failed", name, `its etcd does not tell: ${why}`);
-  if (!view.members.some((each) => each.name === member)) return null;
-  const quorum = await lookAtOthers(ports, view, (each) => each.name === member);
+  // What is noted may be of before it joined anew.
+  const isOwn = (each: EtcdMember) => each.name === member || isNamedAfter(each.name, [name]);
+  if (!view.members.some(isOwn)) return null;
+  const quorum = await lookAtOthers(ports, view, isOwn);
   await say(quorum.words);
   if (quorum.isOwnHealthy) {
-    return against("node_alive", name, `its member of etcd, ${member}, answers`);
+    return against("node_alive", name, `its member of etcd, ${quorum.own[0]?.name}, answers`);
   }
   return quorum.isSafe ? null : against("no_majority", name, quorum.words);
 }

@@ -32,9 +32,13 @@ export async function lookAtQuorum(
   return await lookAtOthers(
     ports,
     view,
-    ({ name }) =>
-      name === stored || (SUFFIX.test(name) && names.includes(name.replace(SUFFIX, ""))),
+    ({ name }) => name === stored || isNamedAfter(name, names),
   );
+}
+
+/** Whether k3s gave a member of this name to a node of one of these. */
+export function isNamedAfter(member: string, nodes: readonly string[]): boolean {
+  return SUFFIX.test(member) && nodes.includes(member.replace(SUFFIX, ""));
 }
 
 /** Asks every member what the cluster would be without some of them. */

@@ -63,6 +63,7 @@ async function heal(world: AgentsWorld, live: Live): Promise<string | null> {
   world.outage = false;
   for (const [number, server] of servers.entries()) {
     for (const other of servers.keys()) etcd.setReach(number, other, true);
+    server.spare();
     server.pause(false);
     server.silence(false);
     if (!server.isOn()) server.powerOn();

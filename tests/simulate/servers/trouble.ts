@@ -5,6 +5,15 @@ const QUIET = 0.6;
 /** How often an agent with an operation is met, where anyone could be. */
 const BUSY_FIRST = 0.3;
 
+/** From which call on an agent's calls are counted until it is hit, and how many these are at most. */
+const MOMENTS: readonly (readonly [string | null, number])[] = [
+  [null, 100],
+  ["servers.look", 20],
+  ["systemd.stop", 60],
+  ["servers.removeMember", 12],
+  ["k8s.get", 4],
+];
+
 /** Perhaps something goes wrong, or is asked for; in words, or null. */
 export function trouble(world: AgentsWorld, random: () => number): string | null {
   const { servers, portal } = world;
@@ -38,13 +47,14 @@ function harm(
         server.silence(!server.isSilent());
         return `the kubelet of ${server.name} ${server.isSilent() ? "is silent" : "speaks again"}`;
       }
-      const isPaused = random() < 0.5;
-      server.pause(isPaused);
-      return `agent of ${server.name} ${isPaused ? "stands still" : "goes on"}`;
+      if (!server.isPaused() && random() < 0.8) return strike(world, number, "pause", random);
+      server.pause(!server.isPaused());
+      return `agent of ${server.name} ${server.isPaused() ? "stands still" : "goes on"}`;
     }
     case 3:
     case 4:
       if (!server.isOn()) return null;
+      if (server.isAlive() && random() < 0.6) return strike(world, number, "kill", random);
       if (server.isAlive()) server.kill();
       else server.boot();
       return `agent of ${server.name} ${server.isAlive() ? "starts" : "is killed"}`;
@@ -64,6 +74,28 @@ function harm(
   }
 }
 
+/** Hits an agent in the middle of what it does, most often between what it was told and what it does then. */
+function strike(
+  world: AgentsWorld,
+  number: number,
+  how: "kill" | "pause",
+  random: () => number,
+): string {
+  const [after, most] = MOMENTS[Math.floor(random() * MOMENTS.length)] ?? [null, 1];
+  const calls = Math.floor(random() * most);
+  // Whoever leads is asked the most of the API.
+  const server = world.servers[after === "k8s.get" ? leaderOf(world) ?? number : number];
+  server?.strikeAt(how, calls, after);
+  const from = after === null ? "" : `, from its next ${after} on`;
+  return `agent of ${server?.name} is hit (${how}) after ${calls} calls${from}`;
+}
+
+/** Which server the portal takes for the leader. */
+function leaderOf({ servers, portal }: AgentsWorld): number | null {
+  const number = servers.findIndex(({ name }) => portal.leads.get(name) === true);
+  return number < 0 ? null : number;
+}
+
 /** Never the first server's, which rejoins nobody, nor one without which no majority has its data. */
 function loseDatabase({ etcd, servers }: AgentsWorld, number: number): string | null {
   const server = servers[number];
@@ -76,11 +108,13 @@ function loseDatabase({ etcd, servers }: AgentsWorld, number: number): string | 
 
 function ask(
   world: AgentsWorld,
-  number: number,
+  any: number,
   dice: number,
   random: () => number,
 ): string | null {
   const { servers, portal } = world;
+  // Drains and the removal of Nodes are the leader's: others only refuse them.
+  const number = dice >= 12 && random() < 0.7 ? leaderOf(world) ?? any : any;
   const server = servers[number];
   if (server === undefined) return null;
   if (dice === 9) {

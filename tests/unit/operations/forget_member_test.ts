@@ -85,6 +85,12 @@ Deno.test("node.forget: a member that is none any more, or none that k3s ever no
   }
 });
 
+Deno.test("node.forget: a server that joined anew is known by its name until k3s notes its new member", async () => {
+  const all = [GONE, "a", "b"];
+  const result = await forgotten(withMembers({ all, answering: all }, "gone-1-00000000"));
+  assert.equal(result?.code, "node_alive");
+});
+
 Deno.test("node.forget: an etcd that does not tell is no leave to delete", async () => {
   const result = await forgotten(withMembers(null));
   assert.equal(result?.code, "checks_failed");
