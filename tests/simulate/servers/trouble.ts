@@ -1,7 +1,9 @@
 import type { AgentsWorld } from "./agents_world.ts";
 
 /** How often nothing goes wrong and nothing is asked for, in a moment. */
-const QUIET = 0.6;
+const QUIET = 0.5;
+/** How often a server that is off, or whose agent or k3s is, comes back by itself, in a moment. */
+const BACK = 0.08;
 /** How often an agent with an operation is met, where anyone could be. */
 const BUSY_FIRST = 0.3;
 
@@ -18,11 +20,33 @@ const MOMENTS: readonly (readonly [string | null, number])[] = [
 export function trouble(world: AgentsWorld, random: () => number): string | null {
   const { servers, portal } = world;
   const size = servers.length;
-  if (random() < QUIET) return null;
+  const better = recover(world, random);
+  if (better !== null || random() < QUIET) return better;
   const busy = servers.findIndex(({ name }) => portal.isBusy(name));
   const number = random() < BUSY_FIRST && busy >= 0 ? busy : Math.floor(random() * size);
   const dice = Math.floor(random() * 14);
   return dice < 9 ? harm(world, number, dice, random) : ask(world, number, dice, random);
+}
+
+/** Somebody switches on what is off, or systemd starts it: much of the trouble does not last. */
+function recover({ servers }: AgentsWorld, random: () => number): string | null {
+  for (const server of servers) {
+    if (random() >= BACK) continue;
+    if (!server.isOn()) {
+      server.powerOn();
+      return `${server.name} is switched on`;
+    }
+    if (!server.isAlive()) {
+      server.boot();
+      return `agent of ${server.name} starts`;
+    }
+    if (server.isPaused()) {
+      server.pause(false);
+      return `agent of ${server.name} goes on`;
+    }
+    server.startK3s();
+  }
+  return null;
 }
 
 function harm(
