@@ -31,9 +31,12 @@ export function parseBody(bytes: Uint8Array): Result<JsonValue, MalformedAnswer>
   return breach === null ? ok(value) : malformed(breach);
 }
 
+/** Made once: it keeps nothing from one body to the next, and to make one takes longer than to use it. */
+const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
 function decodeUtf8(bytes: Uint8Array): string | null {
   try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return STRICT_UTF8.decode(bytes);
   } catch {
     return null;
   }
