@@ -7,6 +7,7 @@ import {
   pendingRestart,
 } from "../host/restart.ts";
 import { openRestartWatch, type RestartWatch } from "../host/restart_watch.ts";
+import { type nextWindow, openWindowSearch } from "../host/windows.ts";
 import type { HostSettings } from "../protocol/desired_state.ts";
 import type { Disk } from "../ports/disk.ts";
 import { writeDocument } from "../state/durable.ts";
@@ -33,6 +34,7 @@ export interface HostKeeper {
 export function openHostKeeper(): HostKeeper {
   const hashesOf = openHasher();
   const watch = openRestartWatch();
+  const search = openWindowSearch();
   let made: { readonly of: HostSettings; readonly files: readonly WantedFile[] } | null = null;
 
   function wanted(host: HostSettings): readonly WantedFile[] {
@@ -56,7 +58,7 @@ export function openHostKeeper(): HostKeeper {
       const current = isThere
         ? hashesOf(files)
         : await readDropInHashes(context.ports.disk, hashesOf);
-      await restartIfDue(context, current, watch);
+      await restartIfDue(context, current, { watch, search });
     },
     pending: ({ ports, store }) => readPendingRestart(ports.disk, store.state, hashesOf),
   };
@@ -134,7 +136,7 @@ async function writeDropIn(context: BoundContext, file: WantedFile): Promise<boo
 async function restartIfDue(
   context: BoundContext,
   current: DropInHashes,
-  watch: RestartWatch,
+  { watch, search }: { readonly watch: RestartWatch; readonly search: typeof nextWindow },
 ): Promise<void> {
   const { systemd, log, machine } = context.ports;
   const pending = restartPending(context.store.state, current);
@@ -154,7 +156,7 @@ async function restartIfDue(
     maintenance: context.store.state.desired?.state.maintenance ?? null,
     now: correctedNow(context),
     operationRunning: runningId(context.store.state),
-  });
+  }, search);
   if (!decision.restart) {
     await raiseCondition(context, "k3s_restart_pending", `${pending.reason}; ${decision.why}`);
     return;
@@ -180,7 +182,9 @@ async function restartIfDue(
 }
 
 function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
-  return left.length === right.length && left.every((byte, index) => byte === right[index]);
+  if (left.length !== right.length) return false;
+  for (let at = 0; at < left.length; at++) if (left[at] !== right[at]) return false;
+  return true;
 }
 
 /** The ID of the operation that runs; k3s is not restarted under it. */

@@ -3,7 +3,6 @@ import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import type { Maintenance } from "../protocol/desired_state.ts";
 import type { DropIn } from "./drop_ins.ts";
 import { nextWindow } from "./windows.ts";
-import { createZone } from "./zone.ts";
 
 /** Lower-case hex SHA-256 of each drop-in's content, by its path. */
 export type DropInHashes = Readonly<Record<string, string>>;
@@ -57,9 +56,9 @@ export type RestartDecision =
 
 /**
  * Whether the agent may restart k3s at this moment: only when a restart is pending, inside a maintenance
- * window, and never while an operation runs.
+ * window, and never while an operation runs. `search` finds the window.
  */
-export function mayRestart(question: RestartQuestion): RestartDecision {
+export function mayRestart(question: RestartQuestion, search = nextWindow): RestartDecision {
   const { pending, maintenance, now, operationRunning } = question;
   if (!pending) return wait("no restart of k3s is pending");
   if (operationRunning !== null) {
@@ -68,7 +67,7 @@ export function mayRestart(question: RestartQuestion): RestartDecision {
   if (maintenance === null) {
     return wait("no desired state has been accepted yet, so no maintenance window is known");
   }
-  const next = nextWindow(maintenance, now);
+  const next = search(maintenance, now);
   if (next === null) {
     return wait(
       "there are no maintenance windows; set one in the portal, or restart k3s by hand " +
@@ -78,7 +77,7 @@ export function mayRestart(question: RestartQuestion): RestartDecision {
   if (next.opensAt <= now) return { restart: true };
   const { timezone } = maintenance;
   return wait(
-    `the next maintenance window opens ${localTime(next.opensAt, timezone)} (${timezone})`,
+    `the next maintenance window opens ${timeText(next.opensAtWallClock)} (${timezone})`,
   );
 }
 
@@ -86,8 +85,8 @@ function wait(why: string): RestartDecision {
   return { restart: false, why };
 }
 
-/** An instant as people in the zone write it, to the minute: `2026-03-29 03:30`. */
-function localTime(instant: number, timeZone: string): string {
-  const shown = new Date(createZone(timeZone).wallClock(instant)).toISOString();
+/** A wall clock's time as people write it, to the minute: `2026-03-29 03:30`. */
+function timeText(wallClock: number): string {
+  const shown = new Date(wallClock).toISOString();
   return `${shown.slice(0, 10)} ${shown.slice(11, 16)}`;
 }

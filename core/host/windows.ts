@@ -18,6 +18,8 @@ const DAYS_AHEAD = 8;
 export interface Opening {
   readonly opensAt: number;
   readonly closesAt: number;
+  /** What clocks in the zone show when it opens, as the milliseconds since the epoch that it would be in UTC. */
+  readonly opensAtWallClock: number;
 }
 
 /**
@@ -41,7 +43,7 @@ export function insideWindow(maintenance: Maintenance, nowMs: number): boolean {
 export function nextWindow(maintenance: Maintenance, nowMs: number): Opening | null {
   const zone = createZone(maintenance.timezone);
   const today = Math.floor(zone.wallClock(nowMs) / DAY);
-  let next: Opening | null = null;
+  let next: { readonly opensAt: number; readonly closesAt: number } | null = null;
   for (let day = today - DAYS_BACK; day <= today + DAYS_AHEAD; day++) {
     for (const window of maintenance.windows) {
       if (!window.days.some((name) => WEEKDAYS.indexOf(name) === weekday(day))) continue;
@@ -52,7 +54,25 @@ export function nextWindow(maintenance: Maintenance, nowMs: number): Opening | n
       }
     }
   }
-  return next;
+  return next === null ? null : { ...next, opensAtWallClock: zone.wallClock(next.opensAt) };
+}
+
+/**
+ * The same search for one who asks again and again: anew only for other windows, or at a time at which the
+ * answer may be another one. An opening that was found holds until it closes.
+ */
+export function openWindowSearch(): typeof nextWindow {
+  let last:
+    | { readonly of: Maintenance; readonly from: number; readonly next: Opening | null }
+    | null = null;
+  return (maintenance, nowMs) => {
+    const holds = last?.of === maintenance && nowMs >= last.from &&
+      (last.next === null || nowMs < last.next.closesAt);
+    if (last === null || !holds) {
+      last = { of: maintenance, from: nowMs, next: nextWindow(maintenance, nowMs) };
+    }
+    return last.next;
+  };
 }
 
 /** The weekday of a day that is counted from the epoch's: 0 to 6, as in {@link WEEKDAYS}. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { insideWindow, nextWindow, type Opening } from "../../../core/host/windows.ts";
+import { insideWindow, nextWindow, type Opening, openWindowSearch } from "../../../core/host/windows.ts";
 import {
   type Maintenance,
   type MaintenanceWindow,
@@ -169,5 +169,27 @@ Deno.test("nextWindow: it opens at the moment it names, not a millisecond before
       },
     ),
     { seed: SEED, numRuns: 500 },
+  );
+});
+
+Deno.test("openWindowSearch: says what nextWindow says, in whatever order it is asked", () => {
+  const step = fc.record({ which: fc.nat(1), minutes: fc.integer({ min: -3 * 1440, max: 1440 }) });
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...WEEKS),
+      fc.tuple(windows(15), fc.array(window(15), { maxLength: 2 })),
+      fc.array(step, { maxLength: 20 }),
+      ([timezone, middle], plans, steps) => {
+        const search = openWindowSearch();
+        const maintenances = plans.map((windows) => ({ timezone, windows }));
+        let now = Date.parse(middle);
+        for (const { which, minutes } of steps) {
+          now += minutes * MINUTE;
+          const maintenance = maintenances[which] as Maintenance;
+          assert.deepEqual(search(maintenance, now), nextWindow(maintenance, now));
+        }
+      },
+    ),
+    { seed: SEED, numRuns: 100 },
   );
 });
