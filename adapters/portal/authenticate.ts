@@ -1,7 +1,8 @@
 import { decodeBase64 } from "../../core/protocol/base64.ts";
 import type { PublicKeys } from "../../core/protocol/enroll.ts";
 import { AgentId } from "../../core/protocol/identifiers.ts";
-import { signedBytes, verify } from "../../core/protocol/signing.ts";
+import { signedBytesOf, verify } from "../../core/protocol/signing.ts";
+import { nativeHashBody } from "../native_hash.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { type Answer, refuse, type WireRequest } from "./http/message.ts";
 import { lookupIn } from "./memory.ts";
@@ -79,7 +80,7 @@ function keyThatSigned(
   timestamp: number,
 ): Signer["key"] | null {
   const { method, target: path, body } = request;
-  const bytes = signedBytes({ method, path, timestamp, body });
+  const bytes = signedBytesOf({ method, path, timestamp }, nativeHashBody(body));
   const isBy = portal.verify ?? verify;
   const signedWith = (keys: PublicKeys) => isBy(signingKeyOf(portal, keys), signature, bytes);
   if (signedWith(agent.keys)) return "current";

@@ -5,7 +5,7 @@ import type { Config } from "../state/config.ts";
 import { clear, raise } from "../state/conditions.ts";
 import type { Binding } from "../state/identity.ts";
 import type { OpenBox } from "../protocol/sealing.ts";
-import type { Sign } from "../protocol/signing.ts";
+import type { HashBody, Sign } from "../protocol/signing.ts";
 import type { Store } from "../state/store.ts";
 import type { Channels } from "./channels.ts";
 import type { IdentityHolder } from "./identity_holder.ts";
@@ -32,6 +32,8 @@ export interface Context {
   readonly sign: Sign;
   /** How sealed boxes are opened; in JavaScript unless told. */
   readonly openBox?: OpenBox;
+  /** How the bodies of requests are hashed; in JavaScript unless told. */
+  readonly hashBody?: HashBody;
   /** The write that fails for want of room, if one does. */
   readonly diskTrouble: () => DiskError | null;
 }

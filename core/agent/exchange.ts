@@ -1,10 +1,8 @@
-import { sha256 } from "@noble/hashes/sha2.js";
-import { bytesToHex } from "@noble/hashes/utils.js";
 import type { JsonValue } from "../json.ts";
 import { type Meaning, meaningOf } from "../protocol/answer.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
 import { MAX_REFUSALS, type Reaction, reactionTo } from "../protocol/reaction.ts";
-import { signedBytesOf } from "../protocol/signing.ts";
+import { hashBody, signedBytesOf } from "../protocol/signing.ts";
 import type { KeyPairs } from "../state/identity.ts";
 import type { ChannelName } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
@@ -49,7 +47,7 @@ export type Outcome =
  */
 export async function exchange(context: BoundContext, request: SignedRequest): Promise<Outcome> {
   const body = bodyOf(request);
-  const digest = bytesToHex(sha256(body));
+  const digest = digestOf(context, body);
   const key = keyOf(request, digest);
   // A sync's body always differs, so its refusals are counted in a row instead.
   const memoryKey = request.channel === "sync" ? "sync" : key;
@@ -130,18 +128,24 @@ function anyPair({ identity, ports }: BoundContext): KeyPairs {
 
 /** Whether the portal refused this request so often that it is not sent again before a restart. */
 export function wasRefused(context: BoundContext, request: SignedRequest): boolean {
-  return isRefused(context, keyOf(request, bytesToHex(sha256(bodyOf(request)))));
+  return isRefused(context, keyOf(request, digestOf(context, bodyOf(request))));
 }
 
 function isRefused(context: BoundContext, key: string): boolean {
   return context.requests.of(key).refused >= MAX_REFUSALS;
 }
 
+const UTF8 = new TextEncoder();
+
 function bodyOf({ body }: SignedRequest): Uint8Array {
-  return body === undefined ? new Uint8Array() : new TextEncoder().encode(JSON.stringify(body));
+  return body === undefined ? new Uint8Array() : UTF8.encode(JSON.stringify(body));
 }
 
-/** `digest`: lower-case hex SHA-256 of the body. */
+function digestOf(context: BoundContext, body: Uint8Array): string {
+  return (context.hashBody ?? hashBody)(body);
+}
+
+/** `digest`: what `hashBody` gives for the body. */
 function keyOf({ method, path }: SignedRequest, digest: string): string {
   return `${method} ${path} ${digest}`;
 }

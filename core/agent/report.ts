@@ -80,6 +80,12 @@ function rolledBack({ update }: State): Pick<SyncRequest["agent"], "rolled_back"
 
 /** The add-ons, as far as they fit: first their messages go, then the last of them. */
 function fitting(addons: readonly AddonReport[]): AddonReport[] {
+  // JSON takes up to six bytes for a unit of text, and less than 64 for all around it.
+  const most = addons.reduce(
+    (sum, { name, message = "" }) => sum + 64 + 6 * (name.length + message.length),
+    0,
+  );
+  if (most <= MAX_ADDONS_BYTES) return [...addons];
   const size = (addon: AddonReport) => new TextEncoder().encode(JSON.stringify(addon)).length + 1;
   const whole = addons.reduce((sum, addon) => sum + size(addon), 0);
   if (whole <= MAX_ADDONS_BYTES) return [...addons];

@@ -30,20 +30,20 @@ const MAX_SECONDS = 64;
 
 /** An empty memory. `startedIn`: the second in which the program started. */
 export function openRequestMemory(startedIn?: number): RequestMemory {
-  const memories = new Map<string, Memory>();
-  const signed = new Map<string, readonly number[]>();
+  const memories = openRecent<Memory>();
+  const signed = openRecent<readonly number[]>();
   const demands = new Map<string, string>();
   return {
     of: (key) => memories.get(key) ?? FRESH_MEMORY,
     remember(key, memory) {
-      put(memories, key, memory);
       if (memory === FRESH_MEMORY) memories.delete(key);
+      else memories.set(key, memory);
     },
     secondFor(key, wanted) {
       const used = signed.get(key) ?? [];
       let second = wanted;
       while (used.includes(second)) second++;
-      put(signed, key, [...used.slice(1 - MAX_SECONDS), second]);
+      signed.set(key, [...used.slice(1 - MAX_SECONDS), second]);
       return second;
     },
     untilOwnSecond: (now) => Math.floor(now / 1000) === startedIn ? 1000 - now % 1000 : 0,
@@ -55,9 +55,24 @@ export function openRequestMemory(startedIn?: number): RequestMemory {
   };
 }
 
-/** Sets an entry as the youngest and drops the oldest beyond the bound. */
-function put<T>(map: Map<string, T>, key: string, value: T): void {
-  map.delete(key);
-  map.set(key, value);
-  if (map.size > MAX_KEYS) map.delete(map.keys().next().value ?? key);
+/**
+ * A map of at least the last 100 entries that were set and at most 200. It forgets them by the hundred: a
+ * map from which the oldest goes with every new one spends most of its time on the holes that this leaves.
+ */
+function openRecent<T>() {
+  let young = new Map<string, T>();
+  let old = new Map<string, T>();
+  return {
+    get: (key: string): T | undefined => young.get(key) ?? old.get(key),
+    set(key: string, value: T): void {
+      young.set(key, value);
+      if (young.size < MAX_KEYS / 2) return;
+      old = young;
+      young = new Map();
+    },
+    delete(key: string): void {
+      young.delete(key);
+      old.delete(key);
+    },
+  };
 }

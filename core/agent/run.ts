@@ -3,7 +3,7 @@ import type { Ports } from "../ports/mod.ts";
 import type { Config } from "../state/config.ts";
 import { watchDisk } from "../state/disk_watch.ts";
 import type { OpenBox } from "../protocol/sealing.ts";
-import { type Sign, sign as signInScript } from "../protocol/signing.ts";
+import { type HashBody, type Sign, sign as signInScript } from "../protocol/signing.ts";
 import { type Identity, newKeys, saveIdentity } from "../state/identity.ts";
 import { IDENTITY_FILE } from "../state/paths.ts";
 import { openStore } from "../state/store.ts";
@@ -40,6 +40,8 @@ export interface Setup {
   readonly sign?: Sign;
   /** How sealed boxes are opened; in JavaScript unless told. */
   readonly openBox?: OpenBox;
+  /** How the bodies of requests are hashed; in JavaScript unless told. */
+  readonly hashBody?: HashBody;
 }
 
 /**
@@ -94,6 +96,7 @@ function openContext(
     gateMs,
     sign,
     ...(others.openBox === undefined ? {} : { openBox: others.openBox }),
+    ...(others.hashBody === undefined ? {} : { hashBody: others.hashBody }),
     diskTrouble,
   };
 }

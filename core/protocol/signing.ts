@@ -14,9 +14,19 @@ export interface SignedParts {
   readonly body: Uint8Array;
 }
 
+const UTF8 = new TextEncoder();
+
 /** The bytes that the agent signs for one request (protocol §1). */
 export function signedBytes({ body, ...parts }: SignedParts): Uint8Array {
-  return signedBytesOf(parts, bytesToHex(sha256(body)));
+  return signedBytesOf(parts, hashBody(body));
+}
+
+/** Hashes as {@link hashBody} does, by whatever means the program has for it. */
+export type HashBody = (body: Uint8Array) => string;
+
+/** What a signature covers of a body: its SHA-256 in lower-case hex. */
+export function hashBody(body: Uint8Array): string {
+  return bytesToHex(sha256(body));
 }
 
 /** The same for a body of which only the hash is at hand, lower-case hex SHA-256. */
@@ -25,7 +35,7 @@ export function signedBytesOf(
   bodySha256: string,
 ): Uint8Array {
   const lines = ["pbx-agent-v1", method, path, String(timestamp), bodySha256];
-  return new TextEncoder().encode(lines.join("\n"));
+  return UTF8.encode(lines.join("\n"));
 }
 
 /** Signs as {@link sign} does, by whatever means the program has for it. */

@@ -9,6 +9,7 @@ import type { Ports } from "../../core/ports/mod.ts";
 import type { Random } from "../../core/ports/random.ts";
 import type { OpenBox } from "../../core/protocol/sealing.ts";
 import type { Sign } from "../../core/protocol/signing.ts";
+import { nativeHashBody } from "../../adapters/native_hash.ts";
 import { ok } from "../../core/result.ts";
 import { parseConfig } from "../../core/state/config.ts";
 import { CONFIG_FILE, PROGRAM_FILE } from "../../core/state/paths.ts";
@@ -192,6 +193,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
         stop: stopping.signal,
         ...(options.sign === undefined ? {} : { sign: options.sign }),
         ...(options.openBox === undefined ? {} : { openBox: options.openBox }),
+        hashBody: nativeHashBody,
         ...(options.cycleMs === undefined ? {} : { cycleMs: options.cycleMs }),
         program: {
           version: running,

@@ -27,6 +27,8 @@ export type Reply =
   | { readonly kind: "half"; readonly answer: Answer }
   | { readonly kind: "cut" };
 
+const UTF8 = new TextEncoder();
+
 /** An answer with a JSON body. */
 export function json(
   status: number,
@@ -36,7 +38,7 @@ export function json(
   return {
     status,
     headers: { "content-type": "application/json", ...headers },
-    body: new TextEncoder().encode(JSON.stringify(body)),
+    body: UTF8.encode(JSON.stringify(body)),
   };
 }
 
