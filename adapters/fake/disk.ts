@@ -18,7 +18,7 @@ import { createMedium, type DiskWrite, dropName, failed, folderAt, freeBytes } f
 
 const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;
 
-const READS: readonly DiskOperation[] = ["read", "list", "stat", "sha256", "freeBytes"];
+const READS: ReadonlySet<DiskOperation> = new Set(["read", "list", "stat", "sha256", "freeBytes"]);
 
 /** A disk in memory that knows what a power cut takes, and breaks on demand. */
 export interface FakeDisk extends Disk, DiskFaults {
@@ -51,8 +51,20 @@ export interface FakeDisk extends Disk, DiskFaults {
 export function createFakeDisk(options: { readonly now?: () => number } = {}): FakeDisk {
   const medium = createMedium(options.now ?? (() => 0));
   const faults = createFaults();
-  /** As it was counted since the last change: agents ask in every cycle, and change next to nothing. */
+  /** What was looked up since the last change: an idle agent reads the same few files again and again. */
+  const found = new Map<string, TreeNode | null>();
   let free: number | null = null;
+
+  function changes(): void {
+    found.clear();
+    free = null;
+  }
+
+  function nodeAt(path: string): TreeNode | null {
+    let node = found.get(path);
+    if (node === undefined) found.set(path, node = find(medium.root, path));
+    return node;
+  }
 
   /** One call of the port: counted, broken where a test wants it, done. `half`: cut in its middle. */
   // deno-lint-ignore require-await
@@ -63,16 +75,19 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
     half: (at: string) => void = () => {},
   ): Promise<Result<T, DiskError>> {
     const at = canonicalPath(path);
-    if (!READS.includes(operation)) free = null;
-    const code = faults.enter(operation, path, () => at === null || half(at));
+    const code = faults.enter(operation, path, () => {
+      changes();
+      if (at !== null) half(at);
+    });
     if (at === null) return failed(operation, path, "io", "the path is not canonical");
+    if (!READS.has(operation)) changes();
     const result = code === null ? work(at) : broken(operation, at, code);
     faults.leave(operation, path);
     return result;
   }
 
   function broken(operation: DiskOperation, path: string, code: DiskError["code"]) {
-    if (!READS.includes(operation)) medium.writes.push({ operation, path });
+    if (!READS.has(operation)) medium.writes.push({ operation, path });
     // A real write that breaks off takes its half file away.
     if (operation === "write" && (code === "full" || code === "io")) dropName(medium, path);
     return failed(operation, path, code, "the test wants it to fail");
@@ -84,7 +99,7 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
     path: string,
     take: (bytes: Uint8Array) => Result<T, DiskError>,
   ): Result<T | null, DiskError> {
-    const node = find(medium.root, path);
+    const node = nodeAt(path);
     if (node === null) return ok(null);
     return node.kind === "file"
       ? take(node.bytes)
@@ -124,7 +139,7 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
         const folder = folderAt(medium, at);
         return ok(folder === null ? null : [...folder.entries.keys()].sort());
       }),
-    stat: (path) => call("stat", path, (at) => ok(statOf(find(medium.root, at)))),
+    stat: (path) => call("stat", path, (at) => ok(statOf(nodeAt(at)))),
     sha256: (path) =>
       call(
         "sha256",
@@ -137,7 +152,7 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
         "freeBytes",
         path,
         (at) =>
-          find(medium.root, at) === null
+          nodeAt(at) === null
             ? failed("freeBytes", at, "missing", "nothing is there")
             : ok(free ??= freeBytes(medium)),
       ),
@@ -147,7 +162,7 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
     ...disk,
     ...faults,
     crash(names = "lost") {
-      free = null;
+      changes();
       loseUnsynced(medium.root, names);
       faults.restart();
     },
@@ -155,27 +170,27 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
       medium.readOnly = readOnly;
     },
     setCapacity(bytes) {
-      free = null;
+      changes();
       medium.capacity = bytes;
     },
     truncate(path) {
-      const node = find(medium.root, path);
+      const node = nodeAt(path);
       if (node?.kind !== "file") throw new Error(`there is no file ${path} to truncate`);
       node.bytes = node.synced = new Uint8Array(0);
-      free = null;
+      changes();
     },
     writes: () => [...medium.writes],
     forgetWrites() {
       medium.writes = [];
     },
     text(path) {
-      const node = find(medium.root, path);
+      const node = nodeAt(path);
       return node?.kind === "file" ? new TextDecoder().decode(node.bytes) : null;
     },
     put(path, content, mode = 0o600) {
       const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;
+      changes();
       putFile(medium, path, bytes, mode);
-      free = null;
     },
     paths: () => filesBelow(medium.root).map(([path]) => path),
   };
