@@ -40,7 +40,8 @@ export function createCatalogue(): Catalogue {
     releaseWith(agent) {
       const known = byAgent.get(agent);
       if (known !== undefined) return known;
-      const version = `1.1.${byAgent.size}`;
+      // Named by what it brings alone: which node asked first changes no other's life.
+      const version = `1.1.0-${agent}`;
       const program = programOf(agent);
       const url = `${ARTIFACTS}/pbx-agent-${agent}`;
       // The wrong hash, of as many bytes: what is fetched is whole and not what the manifest says.

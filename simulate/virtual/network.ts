@@ -54,16 +54,17 @@ export function createLink(options: LinkOptions): Link {
     options.onSend(request);
     return new Promise((resolve) => {
       let cancel = () => {};
-      const onAbort = () => end(failed("aborted"));
+      const forget = signal === undefined
+        ? () => {}
+        : timeline.aborts.on(signal, () => end(failed("aborted")));
       function end(result: Result<HttpAnswer, HttpError>): void {
         cancel();
-        signal?.removeEventListener("abort", onAbort);
+        forget();
         resolve(result);
       }
       function endIn(ms: number, result: Result<HttpAnswer, HttpError>): void {
         cancel = timeline.after(ms, () => end(result));
       }
-      signal?.addEventListener("abort", onAbort);
 
       // Always as many draws, whatever becomes of them: one fault more must not shift all that follows.
       const [there, back] = [delay(), delay()];

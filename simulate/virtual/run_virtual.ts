@@ -5,9 +5,9 @@ import { Secret } from "../../core/secret.ts";
 import type { Profile } from "../profile/profile.ts";
 import { createCatalogue } from "./catalogue.ts";
 import { createCheapSigning } from "./cheap_signing.ts";
-import { createFront } from "./front.ts";
-import { createTimeline } from "./timeline.ts";
-import { createTraceHash, describeTime } from "./trace.ts";
+import { createFront, type Front } from "./front.ts";
+import { createTimeline, type Timeline } from "./timeline.ts";
+import { createTraceHash, describeTime, type TraceHash } from "./trace.ts";
 import { createVirtualNode, type VirtualNode } from "./virtual_node.ts";
 
 /** What a run in virtual time is. */
@@ -59,19 +59,17 @@ const MOST_VIOLATIONS = 50;
 
 /**
  * Runs a fleet in simulated time against the fake portal's rules, deterministic by its seed, and holds it
- * to the rules that must hold whatever goes wrong.
+ * to the rules that must hold whatever goes wrong. Nodes know nothing of each other, so each lives a part
+ * of the run by itself before the next one does: what it works on stays in the processor's caches.
  */
 export async function runVirtual(options: VirtualOptions): Promise<VirtualEnd> {
   const { agents, durationMs, seed, profile, endAtFirst = false } = options;
-  const timeline = createTimeline(START);
   const catalogue = createCatalogue();
   const random = createFakeRandom(seed);
   const releaseKeys = [new Secret(random.bytes(32)), new Secret(random.bytes(32))] as const;
   const publicKeys = releaseKeys.map(signingPublicKey);
   const signing = createCheapSigning();
   const sealing = createNativeSealing();
-  const front = createFront(profile, timeline, durationMs);
-  const hash = createTraceHash();
   const violations: Violation[] = [];
   const counts: Record<string, number> = {};
   const faultsEnd = profile.faults.until * durationMs;
@@ -80,23 +78,33 @@ export async function runVirtual(options: VirtualOptions): Promise<VirtualEnd> {
     counts[what] = (counts[what] ?? 0) + 1;
   }
 
-  function tell(node: number, what: string): void {
-    hash.add(`${timeline.elapsed()} ${node} ${what}\n`);
-    if (options.trace?.node === node) {
-      options.trace.print(`${describeTime(timeline.elapsed())}  ${what}`);
-    }
+  function createPlace(): Place {
+    const timeline = createTimeline(START);
+    return { timeline, front: createFront(profile, timeline, durationMs) };
   }
 
-  function broken(node: number, rule: string, how: string): void {
-    tell(node, `BROKEN    ${rule}: ${how}`);
-    if (violations.length < MOST_VIOLATIONS) {
-      violations.push({ rule, node, at: timeline.elapsed(), how });
-    }
-  }
+  // Where a portal has only so much capacity, what one node sends is felt by all.
+  const common = profile.portal.capacity === null ? null : createPlace();
 
-  const isOver = () => endAtFirst && violations.length > 0;
-  const nodes: VirtualNode[] = Array.from({ length: agents }, (_, index) =>
-    createVirtualNode({
+  function createLife(index: number): Life {
+    const { timeline, front } = common ?? createPlace();
+    const hash = createTraceHash();
+
+    function tell(what: string): void {
+      hash.add(`${timeline.elapsed()} ${what}\n`);
+      if (options.trace?.node === index) {
+        options.trace.print(`${describeTime(timeline.elapsed())}  ${what}`);
+      }
+    }
+
+    function broken(rule: string, how: string): void {
+      tell(`BROKEN    ${rule}: ${how}`);
+      if (violations.length < MOST_VIOLATIONS) {
+        violations.push({ rule, node: index, at: timeline.elapsed(), how });
+      }
+    }
+
+    const node = createVirtualNode({
       index,
       seed,
       profile,
@@ -108,41 +116,70 @@ export async function runVirtual(options: VirtualOptions): Promise<VirtualEnd> {
       signing,
       sealing,
       faultsEnd,
-      tell: (what) => tell(index, what),
-      broken: (rule, how) => broken(index, rule, how),
+      tell,
+      broken,
       count,
-    }));
-  for (const node of nodes) timeline.after(RAMP_MS * node.random.fraction(), node.start);
-
-  const quarter = durationMs / 20;
-  for (let at = quarter; at < faultsEnd; at += quarter) {
-    await timeline.run(at, isOver);
-    options.onProgress?.(timeline.elapsed());
+    });
+    timeline.after(RAMP_MS * node.random.fraction(), node.start);
+    return { timeline, node, broken, hash };
   }
-  await timeline.run(faultsEnd, isOver);
-  for (const node of nodes) node.settle();
-  while (!isOver() && timeline.elapsed() < durationMs) {
-    await timeline.run(Math.min(durationMs, timeline.elapsed() + LOOK_MS), isOver);
-    options.onProgress?.(timeline.elapsed());
-    if (nodes.every((node) => node.lacks().length === 0)) break;
+
+  const isOver = () => endAtFirst && violations.length > 0;
+  const lives = Array.from({ length: agents }, (_, index) => createLife(index));
+  const timelines = [...new Set(lives.map(({ timeline }) => timeline))];
+  let elapsed = 0;
+
+  async function runUntil(at: number): Promise<void> {
+    for (const timeline of timelines) await timeline.run(at, isOver);
+    elapsed = Math.max(...timelines.map((timeline) => timeline.elapsed()));
+    options.onProgress?.(elapsed);
+  }
+
+  const part = durationMs / 20;
+  for (let at = part; at < faultsEnd; at += part) await runUntil(at);
+  await runUntil(faultsEnd);
+  for (const { node } of lives) node.settle();
+  while (!isOver() && elapsed < durationMs) {
+    await runUntil(Math.min(durationMs, elapsed + LOOK_MS));
+    if (lives.every(({ node }) => node.lacks().length === 0)) break;
   }
 
   let converged = 0;
-  for (const [index, node] of nodes.entries()) {
+  for (const { node, broken } of lives) {
     if (isOver()) break;
     const lacks = node.lacks();
     if (lacks.length === 0) converged += 1;
-    else broken(index, "converges", lacks.join("; "));
+    else broken("converges", lacks.join("; "));
     for (const left of lacks.length === 0 ? node.left() : []) {
-      broken(index, "leaves_nothing_behind", left);
+      broken("leaves_nothing_behind", left);
     }
   }
+  const whole = createTraceHash();
+  for (const { hash } of lives) whole.add(`${hash.value()}\n`);
   return {
     seed,
-    traceHash: hash.value(),
-    violations,
+    traceHash: whole.value(),
+    violations: violations.toSorted((one, other) => one.at - other.at),
     converged,
-    elapsedMs: timeline.elapsed(),
-    counts: { ...counts, events: timeline.events() },
+    elapsedMs: elapsed,
+    counts: {
+      ...counts,
+      events: timelines.reduce((sum, timeline) => sum + timeline.events(), 0),
+    },
   };
+}
+
+/** Where a node lives: the time, and what stands before its portal. */
+interface Place {
+  readonly timeline: Timeline;
+  readonly front: Front;
+}
+
+/** One node of a run. */
+interface Life {
+  readonly timeline: Timeline;
+  readonly node: VirtualNode;
+  readonly broken: (rule: string, how: string) => void;
+  /** Of all that happened to it. */
+  readonly hash: TraceHash;
 }

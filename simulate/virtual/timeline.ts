@@ -1,5 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Clock } from "../../core/ports/clock.ts";
+import { type AbortWatch, createAbortWatch } from "./abort_watch.ts";
 
 /**
  * Simulated time for a whole fleet: one queue of what is due, in the order of time and, at the same time,
@@ -8,6 +9,7 @@ import type { Clock } from "../../core/ports/clock.ts";
 export interface Timeline {
   /** The true time. */
   readonly clock: Clock;
+  readonly aborts: AbortWatch;
   /** Milliseconds since the beginning. */
   elapsed(): number;
   /** Plans `work` in `ms` milliseconds; call the answer to take it back. */
@@ -32,6 +34,7 @@ interface Planned {
 /** Time that begins at `start`, milliseconds since the epoch. */
 export function createTimeline(start: number): Timeline {
   const queue: Planned[] = [];
+  const aborts = createAbortWatch();
   let elapsed = 0;
   let order = 0;
   let events = 0;
@@ -54,11 +57,11 @@ export function createTimeline(start: number): Timeline {
         if (signal === undefined) return void after(ms, resolve);
         const end = () => {
           cancel();
-          signal.removeEventListener("abort", end);
+          forget();
           resolve();
         };
         const cancel = after(ms, end);
-        signal.addEventListener("abort", end);
+        const forget = aborts.on(signal, end);
       });
     },
     deadline(ms) {
@@ -72,6 +75,7 @@ export function createTimeline(start: number): Timeline {
 
   return {
     clock,
+    aborts,
     elapsed: () => elapsed,
     after,
     events: () => events,

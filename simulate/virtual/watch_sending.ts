@@ -2,14 +2,15 @@ import type { Answer } from "../../adapters/portal/http/message.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import { storedRevision, type Watched } from "./watched.ts";
 
-/** Signatures of one node that are remembered: hours of it. */
-const REMEMBERED = 512;
+/** At least so many signatures of one node are remembered: hours of it. */
+const REMEMBERED = 256;
 /** The backoff's first step is 5 s, less a fifth by chance; milliseconds. */
 const LEAST_BACKOFF_MS = 3_990;
 
 /** What an agent sends: never the same signature, never too early, never what it has not stored. */
 export function watchSending({ timeline, node, broken }: Watched) {
-  const signatures = new Set<string>();
+  let young = new Set<string>();
+  let old = new Set<string>();
   /** By kind of request: not before this moment, and why. */
   let notBefore = new Map<string, { readonly at: number; readonly why: string }>();
   let reported = "";
@@ -17,11 +18,13 @@ export function watchSending({ timeline, node, broken }: Watched) {
   function checkSignature({ headers, url }: HttpRequest): void {
     const signature = headers["PBX-Signature"];
     if (signature === undefined) return;
-    if (signatures.has(signature)) broken("no_signature_twice", `${url} is signed as before`);
-    signatures.add(signature);
-    if (signatures.size > REMEMBERED) {
-      signatures.delete(signatures.values().next().value ?? signature);
+    if (young.has(signature) || old.has(signature)) {
+      broken("no_signature_twice", `${url} is signed as before`);
     }
+    young.add(signature);
+    if (young.size < REMEMBERED) return;
+    old = young;
+    young = new Set();
   }
 
   function checkReport({ body }: HttpRequest): void {

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { insideWindow, nextWindow, type Opening, openWindowSearch } from "../../../core/host/windows.ts";
+import {
+  insideWindow,
+  nextWindow,
+  type Opening,
+  openWindowSearch,
+} from "../../../core/host/windows.ts";
 import {
   type Maintenance,
   type MaintenanceWindow,
