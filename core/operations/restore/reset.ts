@@ -14,7 +14,12 @@ import type { RestoreParams } from "./params.ts";
 import { isProven, writeReceipt } from "./receipt.ts";
 import { readySnapshot, removeSnapshotFiles } from "./snapshot_files.ts";
 import { stopped } from "./stopped.ts";
-import { GIVEN_TOKEN_FILE, keepServerToken, putBackServerToken } from "./tokens.ts";
+import {
+  forgetServerToken,
+  GIVEN_TOKEN_FILE,
+  keepServerToken,
+  putBackServerToken,
+} from "./tokens.ts";
 import { stateOfNode } from "./words.ts";
 
 type Tools = StepTools<RestoreParams>;
@@ -68,7 +73,7 @@ export async function resetRestore(tools: Tools): Promise<StepEnd> {
     if (!receipt.ok) {
       return await unclear(tools, `its proof cannot be kept: ${receipt.error.message}`);
     }
-    await removeSnapshotFiles(tools);
+    await cleanUp(tools);
     return { kind: "done", evidence: PROVEN };
   }
   const why = exit.ok ? whyResetFailed(exit.value.output) : exit.error.message;
@@ -100,7 +105,7 @@ export async function probeReset(tools: Tools): Promise<Probe> {
   const proven = await isProven(ports.disk, id, now);
   if (!proven.ok) return { kind: "unclear", message: proven.error.message };
   if (proven.value) {
-    await removeSnapshotFiles(tools);
+    await cleanUp(tools);
     return { kind: "completed", evidence: PROVEN };
   }
   if (judgeReset(before, now) === "untouched") return { kind: "not_begun" };
@@ -121,9 +126,17 @@ async function leftAs(tools: Tools): Promise<string> {
     : back.value
     ? "; k3s had overwritten its token with the one it was given, which was put back"
     : "";
-  await removeSnapshotFiles(tools);
+  if (back.ok) await cleanUp(tools);
+  else await removeSnapshotFiles(tools);
   const { before, origin } = stopped(tools.handed);
   return stateOfNode(before, await readDatabase(ports.disk), origin) + token;
+}
+
+/** Removes what only the reset needed. */
+async function cleanUp(tools: Tools): Promise<void> {
+  await removeSnapshotFiles(tools);
+  const forgotten = await forgetServerToken(tools.ports);
+  if (!forgotten.ok) await tools.say(forgotten.error);
 }
 
 /** k3s syncs its database, but not the names and certificates beside it. */

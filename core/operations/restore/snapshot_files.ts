@@ -34,7 +34,7 @@ export async function readySnapshot(tools: Tools): Promise<Result<string, string
   return ok(again.value.path);
 }
 
-/** Frees the room of the snapshot's copies; the kept token and the receipt stay. */
+/** Frees the room of the snapshot's copies; the receipt stays. */
 export async function removeSnapshotFiles({ ports, say }: Tools): Promise<void> {
   for (const path of [RECEIVED_FILE, UNPACKED_FILE]) {
     const removed = await ports.disk.remove(path);

@@ -45,6 +45,12 @@ export async function keepServerToken({ disk }: Ports): Promise<Result<void, str
   return written.ok ? ok(undefined) : fail(written.error.message);
 }
 
+/** The copy of server/token is a secret in clear: it goes once nothing can need it any more. */
+export async function forgetServerToken({ disk }: Ports): Promise<Result<void, string>> {
+  const removed = await disk.remove(KEPT_TOKEN_FILE);
+  return removed.ok ? ok(undefined) : fail(removed.error.message);
+}
+
 /** Puts server/token back where a failed reset changed it; true where it did. */
 export async function putBackServerToken({ disk }: Ports): Promise<Result<boolean, string>> {
   const [kept, now] = [await disk.read(KEPT_TOKEN_FILE), await disk.read(K3S_TOKEN_FILE)];

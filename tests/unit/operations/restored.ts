@@ -54,6 +54,6 @@ export async function assertHeld(machine: RestoreMachine): Promise<void> {
 /** What is left of the snapshot's copies, and of a token that was given. */
 export function snapshotCopies({ disk }: RestoreMachine): readonly string[] {
   return disk.paths().filter((path) =>
-    path.startsWith(RESTORE_DIRECTORY) && /received|snapshot$|given-token/.test(path)
+    path.startsWith(RESTORE_DIRECTORY) && /received|snapshot$|given-token|server-token/.test(path)
   );
 }
