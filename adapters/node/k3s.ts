@@ -15,8 +15,8 @@ const RESET_TIMEOUT_MS = 60 * MINUTE;
 /** The first line: `k3s version v1.36.3+k3s1 (866d743e)`. */
 const VERSION_LINE = /^k3s version (v[0-9][0-9A-Za-z.+-]{0,62})(?: \(|$)/;
 
-/** What a snapshot may be called: k3s makes a file name and an object's name of it. */
-const SNAPSHOT_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+/** What a snapshot may be called (protocol §8). */
+const SNAPSHOT_NAME = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
 
 /**
  * The k3s program of this node, `<root>/usr/local/bin/k3s`. Throws a RangeError for a name that is none

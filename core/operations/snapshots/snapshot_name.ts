@@ -1,15 +1,12 @@
 import * as z from "zod";
 
-/** What a snapshot may be called (`--name`): k3s makes a file name and an object's name of it. */
+/**
+ * A snapshot's name (protocol §8): what it may be called (`--name`), and its file's name on the node and
+ * in the bucket's folder, which k3s makes of that.
+ */
 export const SnapshotName = z.string().regex(
-  /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/,
-  "is no name of a snapshot (letters, digits, dot, underscore, dash; at most 128)",
-);
-
-/** The file name of a snapshot, on the node and in the bucket's folder. */
-export const SnapshotFileName = z.string().regex(
-  /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/,
-  "is no file name of a snapshot",
+  /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/,
+  "is no name of a snapshot (letters, digits, dots but not two in a row, underscores, dashes; at most 200)",
 );
 
 /** Which files are snapshots of one name: `<name>-<node>-<unix seconds>[.zip]` (k3s fact C). */

@@ -200,6 +200,9 @@ for (
     ["access.revoke", { person: "a,b" }, "person"],
     ["s3.verify", { ...BUCKET, access_key: BOX }, "secret_key"],
     ["s3.verify", { ...BUCKET, access_key: BOX, secret_key: BOX, port: 1 }, "port"],
+    ["cluster.restore", { from: "local", snapshot: "a..b" }, "snapshot"],
+    ["cluster.restore", { from: "local", snapshot: "x".repeat(201) }, "snapshot"],
+    ["snapshot.save", { name: "x".repeat(201) }, "name"],
     ["diag.collect", { consent: { ...CONSENT, at: "now" } }, "consent.at"],
     ["diag.collect", { consent: CONSENT, lines: 1_001 }, "lines"],
     ["diag.collect", { consent: CONSENT, lines: 0 }, "lines"],
@@ -231,6 +234,8 @@ Deno.test("judgeOffer: right parameters of every kind run", () => {
     ["access.revoke", { person: "ada" }],
     ["access.revoke", { everyone: true }],
     ["s3.verify", { ...BUCKET, access_key: BOX, secret_key: BOX, bucket_lookup: "path" }],
+    ["snapshot.save", { name: "x".repeat(200) }],
+    ["cluster.restore", { from: "local", snapshot: "x".repeat(200) }],
     ["diag.collect", { consent: CONSENT }],
     ["diag.collect", { consent: CONSENT, recipient: KEY, lines: 1_000 }],
   ];
