@@ -47,20 +47,22 @@ function meddle({ etcd, servers }: ServersWorld, round: number): void {
   }
   const [server] = servers.slice(round % servers.length);
   if (server === undefined || round % 2 === 1) return;
-  k8s.write(`/api/v1/namespaces/default/pods/web-${round}`, webPod(round, server.name), "kubelet");
+  // No more of them than a drain needs: every one is listed in every round.
+  const pod = `web-${round % 12}-on-${server.name}`;
+  k8s.write(`/api/v1/namespaces/default/pods/${pod}`, webPod(pod, server.name), "kubelet");
   const node = `/api/v1/nodes/${server.name}`;
   if (round % 10 !== 0 || k8s.read(node) === null) return;
   // What the agent has put there is taken back by hand.
   k8s.write(node, { apiVersion: "v1", kind: "Node", metadata: { name: server.name } }, "pbx-agent");
 }
 
-function webPod(round: number, nodeName: string): JsonObject {
+function webPod(name: string, nodeName: string): JsonObject {
   const controller = true;
   const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: "web", uid: "u", controller };
   return {
     apiVersion: "v1",
     kind: "Pod",
-    metadata: { name: `web-${round}`, namespace: "default", ownerReferences: [owner] },
+    metadata: { name, namespace: "default", ownerReferences: [owner] },
     spec: { nodeName, containers: [{ name: "c", image: "i" }] },
     status: { phase: "Running" },
   };

@@ -13,7 +13,7 @@ const MOMENTS: readonly (readonly [string | null, number])[] = [
   ["servers.look", 20],
   ["systemd.stop", 60],
   ["servers.removeMember", 12],
-  ["k8s.get", 4],
+  ["k8s.get", 24],
 ];
 
 /** Perhaps something goes wrong, or is asked for; in words, or null. */
@@ -105,7 +105,10 @@ function strike(
   how: "kill" | "pause",
   random: () => number,
 ): string {
-  const [after, most] = MOMENTS[Math.floor(random() * MOMENTS.length)] ?? [null, 1];
+  // One that stands still and leads goes on when another leads.
+  const isLate = how === "pause" && random() < 0.4;
+  const moment = isLate ? MOMENTS.length - 1 : Math.floor(random() * MOMENTS.length);
+  const [after, most] = MOMENTS[moment] ?? [null, 1];
   const calls = Math.floor(random() * most);
   // Whoever leads is asked the most of the API.
   const server = world.servers[after === "k8s.get" ? leaderOf(world) ?? number : number];
