@@ -30,6 +30,36 @@ Deno.test("trace: one agent's life, in order, with what and why", async () => {
   assert.ok(lines.every((line) => /^[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3} {2}\S/.test(line)));
 });
 
+Deno.test("trace: one agent's life is the same in a fleet of any size", async () => {
+  async function lifeIn(agents: number): Promise<readonly string[]> {
+    const lines: string[] = [];
+    await runVirtual({
+      agents,
+      durationMs: 3_600_000,
+      seed: 5,
+      profile: Profile.parse({
+        faults: { kills: 3, until: 0.6 },
+        work: { changes: 6, updates: 8, bad_updates: 0.5, operations: { "snapshot.save": 4 } },
+      }),
+      trace: { node: 1, print: (line) => lines.push(line) },
+    });
+    return lines;
+  }
+  const ofTwo = await lifeIn(2);
+  assert.ok(ofTwo.some((line) => line.includes("update_installed")));
+  assert.deepEqual(await lifeIn(5), ofTwo);
+});
+
+Deno.test("simulate --virtual: where a portal takes so many requests a second, nodes stand in each other's way", async () => {
+  const { counts } = await runVirtual({
+    agents: 12,
+    durationMs: 1_200_000,
+    seed: 2,
+    profile: Profile.parse({ portal: { capacity: 1 }, faults: { until: 0.4 } }),
+  });
+  assert.ok((counts["requests_429"] ?? 0) > 0);
+});
+
 Deno.test("describeTime: days, hours, minutes, seconds and milliseconds", () => {
   assert.equal(describeTime(0), "00:00:00.000");
   assert.equal(describeTime(3_723_004.9), "01:02:03.004");
