@@ -2,29 +2,11 @@ import type { FakeK8s } from "../../adapters/fake/k8s.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { K8s } from "../../core/ports/k8s.ts";
 import type { Servers } from "../../core/ports/servers.ts";
+import type { Host, SeenWrite } from "./host.ts";
 import { createGeneration, type Generation } from "./generation.ts";
 import { k8sOf } from "./server_api.ts";
 import { serversOf } from "./server_peers.ts";
 import { copiedStore, createStore } from "./store.ts";
-
-/** What the model has to know of a server. */
-export interface Host {
-  readonly name: string;
-  /** Its k3s runs. */
-  isRunning(): boolean;
-  /** How its database calls its member; null where there is none. */
-  memberName(): string | null;
-  /** A k3s that has joined makes a database. */
-  putDatabase(memberName: string): void;
-}
-
-/** A write that an agent made, at the moment when it took effect. */
-export interface SeenWrite {
-  readonly by: string;
-  readonly what: string;
-  /** Who held the lease then. */
-  readonly holder: string;
-}
 
 /** The etcd of several servers, with the network between them. */
 export interface Etcd {
@@ -68,8 +50,6 @@ export interface EtcdParts {
   readonly breaches: string[];
 }
 
-/** The Lease of the agents' election. */
-export const LEASE = "/apis/coordination.k8s.io/v1/namespaces/pbx-system/leases/pbx-agent-leader";
 /** A learner that makes no progress for so long is taken out by k3s, milliseconds. */
 const LEARNER_STALLS_MS = 300_000;
 

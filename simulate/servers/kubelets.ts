@@ -2,7 +2,8 @@ import type { FakeK8s } from "../../adapters/fake/k8s.ts";
 import { memberOfNode, nodeReady } from "../../core/cluster/kubernetes_facts.ts";
 import { at } from "../../core/cluster/live.ts";
 import type { JsonObject } from "../../core/json.ts";
-import type { ServersWorld, SimServer } from "./world.ts";
+import type { Clock } from "../../core/ports/clock.ts";
+import type { Etcd } from "./etcd.ts";
 
 /** How often Nodes are Ready anew and k3s looks after its members, milliseconds. */
 const ROUND_MS = 10_000;
@@ -12,24 +13,37 @@ const ROUNDS = 5_000;
 const MEMBER_NAME = "etcd.k3s.cattle.io/node-name";
 const FINALIZER = "wrangler.cattle.io/managed-etcd-controller";
 
+/** What kubelets and k3s need of the world. */
+export interface KubeletsWorld {
+  readonly clock: Clock;
+  readonly etcd: Etcd;
+  readonly servers: readonly Kubelet[];
+}
+
+/** A server's kubelet. */
+interface Kubelet {
+  readonly name: string;
+  isSilent(): boolean;
+}
+
 /**
  * What kubelets and k3s do: Nodes are Ready and renew their Leases while their server is up, a new one
  * registers itself, and one that is deleted goes once its member of etcd is out.
  */
 export async function runKubelets(
-  world: ServersWorld,
-  onRound: (world: ServersWorld, round: number) => void,
+  world: KubeletsWorld,
+  onRound: (round: number) => void,
 ): Promise<void> {
   const { clock, etcd, servers } = world;
   for (let round = 0; round < ROUNDS; round++) {
     etcd.keepMembers();
     servers.forEach((server, number) => keepNode(world, server, number));
-    onRound(world, round);
+    onRound(round);
     await clock.sleep(ROUND_MS);
   }
 }
 
-function keepNode({ clock, etcd }: ServersWorld, server: SimServer, number: number): void {
+function keepNode({ clock, etcd }: KubeletsWorld, server: Kubelet, number: number): void {
   const { name } = server;
   const shown = etcd.shownBy(number);
   const speaks = shown !== null && !server.isSilent();

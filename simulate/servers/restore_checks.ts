@@ -1,6 +1,6 @@
 import type { FakeK8s } from "../../adapters/fake/k8s.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { LEASE } from "./etcd.ts";
+import { LEASE } from "./host.ts";
 import type { RestorePortal } from "./restore_portal.ts";
 import type { ServersWorld } from "./world.ts";
 

@@ -3,7 +3,7 @@ import { nodeReady } from "../../core/cluster/kubernetes_facts.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { K8s, ObjectRef } from "../../core/ports/k8s.ts";
 import { fail } from "../../core/result.ts";
-import { type Host, LEASE, type SeenWrite } from "./etcd.ts";
+import { type Host, LEASE, type SeenWrite } from "./host.ts";
 import type { Generation } from "./generation.ts";
 
 /** What a server's API is made of. */

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../core/json.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { EtcdMember, Servers } from "../../core/ports/servers.ts";
 import { fail } from "../../core/result.ts";
-import type { Host } from "./etcd.ts";
+import type { Host } from "./host.ts";
 import type { Generation } from "./generation.ts";
 
 /** What the way to other servers is made of. */

@@ -118,7 +118,7 @@ export function createServersWorld(options: ServersWorldOptions): ServersWorld {
     breaches,
     stop: () => servers.forEach((server) => server.kill()),
   };
-  void runKubelets(world, options.onRound ?? (() => {}));
+  void runKubelets(world, (round) => options.onRound?.(world, round));
   return world;
 }
 
