@@ -1,69 +1,20 @@
 import assert from "node:assert/strict";
-import { createHash } from "node:crypto";
 import * as z from "zod";
 import { createFakePrograms } from "../../../adapters/fake/programs.ts";
 import { NEW_PROGRAM_FILE, PROGRAM_FILE, UPDATE_FILE } from "../../../core/state/paths.ts";
 import { rollBack } from "../../../core/update/rollback.ts";
-import { createSettledWorld, type World } from "./world.ts";
+import { AGENT, agentConditions, live, offer, says, TIMER, updating } from "./updating.ts";
+import type { World } from "./world.ts";
 
-const TIMER = "pbx-agent-rollback.timer";
-const AGENT = "pbx-agent.service";
 const HOUR = 3_600_000;
 /** What released versions can read of the agent's files. */
 const FROZEN = new URL("../../../fixtures/state/", import.meta.url);
-
-function says(version: string): string {
-  return `pbx-agent ${version}\nrelease keys: none\n`;
-}
-
-/** A settled world whose machine has the program and the units; the portal offers 0.2.0. */
-async function updating(text = says("0.2.0")): Promise<World> {
-  const world = await createSettledWorld();
-  world.disk.put(PROGRAM_FILE, says("0.1.0"), 0o755);
-  world.disk.put("/etc/systemd/system/keep", "", 0o644);
-  world.systemd.units.set(TIMER, { state: "inactive", enabled: false });
-  world.systemd.units.set(AGENT, { state: "active", enabled: true });
-  offer(world, "2.0.0", "0.2.0", text);
-  return world;
-}
-
-/** Puts a release on the portal and its agent behind the URL; wants it. */
-function offer(world: World, release: string, version: string, text: string): void {
-  const bytes = new TextEncoder().encode(text);
-  const url = `https://files.example.com/${release}`;
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  const artifact = { url, sha256, size: bytes.length };
-  world.artifacts.files.set(url, bytes);
-  world.portal.portal.state.releases.set(release, {
-    payload: {
-      version: release,
-      created_at: "2026-01-01T00:00:00Z",
-      agent: { version, artifacts: { amd64: artifact } },
-      image: { k3s_version: "v1.36.3+k3s1", artifacts: {} },
-      addons: {},
-    },
-    signedBy: ["first"],
-    tampered: false,
-  });
-  world.portal.desire({ release, agent: { version }, addons: [] });
-}
 
 /** What the timer does when it fires. */
 async function fire(world: World) {
   world.kill();
   return await rollBack({ ...world, programs: createFakePrograms(world.disk) });
 }
-
-/** Starts what is in place, as systemd does, until nothing ends any more. */
-async function live(world: World, ms: number): Promise<void> {
-  for (let left = ms; left > 0; left -= 5_000) {
-    if (world.ended() !== null) world.start();
-    await world.pass(5_000);
-  }
-}
-
-const agentConditions = (world: World) =>
-  world.lastReport().conditions.map(({ code, message }) => `${code}: ${message}`).join();
 
 Deno.test("own update: a good version takes over, syncs and stays; nothing of the timer is left", async () => {
   const world = await updating();
@@ -255,38 +206,6 @@ Deno.test("own update: systemd that does not take the timer stops it, and nothin
   assert.equal(world.disk.text(PROGRAM_FILE), says("0.1.0"));
   assert.equal(world.disk.text(UPDATE_FILE), null);
   assert.equal(world.disk.text(NEW_PROGRAM_FILE), null);
-  await world.stop();
-});
-
-for (const path of ["/operations/*", "/rotate-key", "/releases/1.0.1/*"]) {
-  Deno.test(`own update: 426 to ${path} updates to the named release's agent, though syncs are taken`, async () => {
-    const world = await updating();
-    const error = { code: "protocol_too_old", message: "m", release: "2.0.0" };
-    world.portal.fault({ match: { path }, count: null, action: { status: 426, body: { error } } });
-    const release = path.startsWith("/releases") ? "1.0.1" : "1.0.0";
-    world.portal.desire({ release, agent: { version: "0.1.0" }, addons: [] });
-    const kind = path === "/rotate-key" ? "agent.rotate_key" : "no.such";
-    world.portal.offer({ id: "op-1", kind, params: {} });
-    await live(world, 120_000);
-    assert.equal(world.disk.text(PROGRAM_FILE), says("0.2.0"));
-    await world.stop();
-  });
-}
-
-Deno.test("own update: a 426 to events is forgotten once they are taken", async () => {
-  const world = await createSettledWorld();
-  const error = { code: "protocol_too_old", message: "m", release: "9.9.9" };
-  const fault = {
-    match: { path: "/operations/*" },
-    count: 4,
-    action: { status: 426, body: { error } },
-  };
-  world.portal.fault(fault);
-  world.portal.offer({ id: "op-1", kind: "no.such", params: {} });
-  await world.pass(95_000);
-  assert.match(agentConditions(world), /^update_failed: .*9\.9\.9/);
-  await world.pass(300_000);
-  assert.deepEqual(world.conditions(), []);
   await world.stop();
 });
 
