@@ -225,7 +225,11 @@ function createServer(number: number, parts: Parts): SimServer {
     isSilent: () => isSilent,
     stopK3s: () => setUnit(machine, "inactive"),
     startK3s: () => void (isHeld(machine) || setUnit(machine, "active")),
-    loseDatabase: () => void machine.disk.remove(`${DATABASE}/etcd`),
+    loseDatabase() {
+      void machine.disk.remove(`${DATABASE}/etcd`);
+      // No power cut brings it back.
+      void machine.disk.syncDirectory(DATABASE);
+    },
     breakDatabase: () => machine.disk.put(`${DATABASE}/etcd/name`, `${name}-unusable`),
   };
   return server;

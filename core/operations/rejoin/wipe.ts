@@ -117,7 +117,7 @@ export async function probeWipe(tools: Tools): Promise<Probe> {
   if (await memberName(ports) === member) return { kind: "not_begun" };
   const message =
     `${ETCD} holds another database than before: k3s was started meanwhile; look at it, ` +
-    "and ask for a new server.rejoin";
+    `and ask for a new server.rejoin; while ${K3S_HOLD_FILE} is there, k3s does not start`;
   return { kind: "unclear", message };
 }
 
