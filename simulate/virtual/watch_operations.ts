@@ -2,7 +2,7 @@ import type { Answer } from "../../adapters/portal/http/message.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import type { Effect, NodeEvent } from "../node/node_event.ts";
 import { HALF } from "../node/cluster.ts";
-import type { Watched } from "./watched.ts";
+import { storedOperation, type Watched } from "./watched.ts";
 
 /** Operations: one at a time, what destroys once, a success only where it is one. */
 export function watchOperations({ portal, node, broken }: Watched) {
@@ -46,7 +46,11 @@ export function watchOperations({ portal, node, broken }: Watched) {
       if (what === "k3s_started" && detail === HALF) {
         broken("half_a_database_is_held", `k3s starts ${HALF}`);
       }
-      if (what !== "reset_begun" || running === null) return;
+      if (what !== "reset_begun") return;
+      // An agent that died once it had stored an operation never said that it took it.
+      const stored = storedOperation(node);
+      if (stored !== null && stored !== running) began(stored);
+      if (running === null) return;
       const times = (resets.get(running) ?? 0) + 1;
       resets.set(running, times);
       if (times > 1) broken("destroys_once", `the reset of ${running} ran ${times} times`);

@@ -15,10 +15,18 @@ export interface Watched {
 }
 
 /** The revision in state.json; null where there is none. */
-export function storedRevision({ disk }: SimulatedNode): number | null {
+export function storedRevision(node: SimulatedNode): number | null {
+  return storedState(node)?.desired?.state?.revision ?? null;
+}
+
+/** The ID of the operation in state.json; null where there is none. */
+export function storedOperation(node: SimulatedNode): string | null {
+  return storedState(node)?.operation?.id ?? null;
+}
+
+function storedState({ disk }: SimulatedNode) {
   const text = disk.text(STATE_FILE);
-  const state = text === null ? null : JSON.parse(text);
-  return state?.desired?.state?.revision ?? null;
+  return text === null || text === "" ? null : JSON.parse(text);
 }
 
 /** The first secret that a text holds, shortened; null where it holds none. */
