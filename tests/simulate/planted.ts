@@ -21,7 +21,7 @@ export interface Search {
 /** Within this, every planted fault of a single node's agent is found. */
 export const SEARCH: Search = { profile: "rough", agents: 2, hours: 6, from: 1, to: 20 };
 /** Within so many seeds every planted fault of several servers is found. */
-export const SERVERS_SEEDS = 150;
+export const SERVERS_SEEDS = 300;
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const FAULTS = new URL("./faults/", import.meta.url).pathname;
