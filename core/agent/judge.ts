@@ -1,4 +1,4 @@
-import type { JsonValue } from "../json.ts";
+import { isJsonObject, type JsonValue } from "../json.ts";
 import { DesiredState } from "../protocol/desired_state.ts";
 import type { Operation } from "../protocol/operation.ts";
 import type { Release } from "../protocol/release.ts";
@@ -43,7 +43,7 @@ export function judgeSyncAnswer(body: JsonValue, keys: readonly SealingKey[]): J
   const opened = openAll(boxes.value, keys);
   if (!opened.ok) return { kind: "refused", ...opened.error };
 
-  const answer = SyncAnswer.safeParse(body);
+  const answer = SyncAnswer.safeParse(withExpiryAsText(body));
   if (!answer.success) return { kind: "malformed", message: describeIssue(answer.error) };
   const { time, desired, desired_tag, operation } = answer.data;
   return {
@@ -52,6 +52,17 @@ export function judgeSyncAnswer(body: JsonValue, keys: readonly SealingKey[]): J
     offered: offeredBy(desired, desired_tag),
     operation,
   };
+}
+
+/**
+ * The answer with its operation's `expires_at` as a text, whatever it is: one that is no time is a wrong
+ * parameter of that operation (protocol §5) and no fault of all the rest.
+ */
+function withExpiryAsText(body: JsonValue): JsonValue {
+  if (!isJsonObject(body) || !isJsonObject(body["operation"])) return body;
+  const { expires_at } = body["operation"];
+  if (expires_at === undefined || typeof expires_at === "string") return body;
+  return { ...body, operation: { ...body["operation"], expires_at: JSON.stringify(expires_at) } };
 }
 
 function offeredBy(desired: SyncAnswer["desired"], tag: unknown): Offered {

@@ -83,11 +83,11 @@ const desiredRule = object({
       (value as Value[]).length,
 }, "ignored");
 
+/** A wrong `expires_at` is a wrong parameter of the operation. */
 const operationRule = object({
   id: text,
   kind: text,
   params: map(anything),
-  expires_at: maybe(text),
 }, "ignored");
 
 const syncRule: Rule = (value) =>

@@ -205,3 +205,16 @@ Deno.test("desired: a fault that is taken back to what the agent has leaves no c
   }
   await world.stop();
 });
+
+Deno.test("operation: an expires_at that is no text is a wrong parameter, and holds back no desired state", async () => {
+  const world = await createSettledWorld();
+  for (const [index, expires_at] of [5, null, true, ["2026-01-01T00:00:00Z"], {}].entries()) {
+    const id = `op-${index}`;
+    world.portal.desire({ revision: 10 + index });
+    const operation = world.portal.offer({ id, kind: "snapshot.save", params: {}, expires_at });
+    await world.pass(70_000);
+    assert.equal(operation.result?.code, "invalid_params", JSON.stringify(expires_at));
+    assert.equal(world.lastReport().desired.revision, 10 + index);
+  }
+  await world.stop();
+});
