@@ -1,3 +1,4 @@
+import { cpuUsage } from "node:process";
 import type { Profile } from "../../simulate/profile/profile.ts";
 import { runVirtual, type VirtualEnd } from "../../simulate/virtual/run_virtual.ts";
 import { describeTime } from "../../simulate/virtual/trace.ts";
@@ -5,6 +6,9 @@ import { EXIT, type ExitCode } from "../exit_codes.ts";
 import { print } from "../print.ts";
 import { profileOf } from "./run_simulation.ts";
 import { parseVirtualOptions, VIRTUAL_USAGE, type VirtualRunOptions } from "./virtual_options.ts";
+
+/** A run that takes longer tells how far it is, this often; milliseconds. */
+const TELL_MS = 10_000;
 
 /** `simulate --virtual`: runs seeds in simulated time, and says which of them broke a rule. */
 export async function simulateVirtual(args: readonly string[]): Promise<ExitCode> {
@@ -38,16 +42,27 @@ async function runOne(
 ): Promise<boolean> {
   const { agents, durationMs, trace } = options;
   const begun = performance.now();
+  const used = cpuUsage();
+  let told = begun;
   const end = await runVirtual({
     agents,
     durationMs,
     seed,
     profile,
+    onProgress(elapsedMs) {
+      const now = performance.now();
+      if (now - told < TELL_MS) return;
+      told = now;
+      const passed = `${describeTime(elapsedMs)} of ${describeTime(durationMs)}`;
+      print("stderr", `seed ${seed}: ${passed}, after ${((now - begun) / 1000).toFixed(0)} s\n`);
+    },
     ...(trace === null
       ? {}
       : { trace: { node: trace, print: (line: string) => print("stdout", `${line}\n`) } }),
   });
-  print("stderr", summary(end, agents, (performance.now() - begun) / 1000));
+  const { user, system } = cpuUsage(used);
+  const took = { seconds: (performance.now() - begun) / 1000, cpuUs: user + system };
+  print("stderr", summary(end, agents, took));
   for (const { rule, node, at, how } of end.violations) {
     print("stderr", `  ${describeTime(at)}  node ${node}  ${rule}: ${how}\n`);
   }
@@ -59,13 +74,19 @@ async function runOne(
   return false;
 }
 
-function summary(end: VirtualEnd, agents: number, seconds: number): string {
+/** What a run took of the machine that simulates: by the clock, and of its processors. */
+interface Took {
+  readonly seconds: number;
+  readonly cpuUs: number;
+}
+
+function summary(end: VirtualEnd, agents: number, { seconds, cpuUs }: Took): string {
   const { counts, converged, elapsedMs, traceHash } = end;
   const { syncs = 0, requests = 0, faults = 0, events = 0 } = counts;
-  const perSync = Math.round(seconds * 1e6 / Math.max(syncs, 1));
+  const perSync = Math.round(cpuUs / Math.max(syncs, 1));
   return `seed ${end.seed}: ${converged} of ${agents} agents converged in ${
     describeTime(elapsedMs)
   }; ${syncs} syncs, ${requests} requests, ${faults} faults, ${events} events; ` +
-    `${seconds.toFixed(1)} s, ${perSync} us a sync; trace ${traceHash}; ` +
+    `${seconds.toFixed(1)} s, ${perSync} us of CPU a sync; trace ${traceHash}; ` +
     `${end.violations.length} rules broken\n`;
 }
