@@ -42,6 +42,9 @@ const KILL_AFTER_MS = 2_000;
 /** How long outputs may stay open after the exit: a grandchild can hold them for ever. */
 const DRAIN_MS = 500;
 
+/** From the end of a program by a signal to this process having heard of its own. */
+const TOLD_MS = 1_000;
+
 /**
  * Runs a host program to its end. Any exit is a value, a non-zero one too: what it means is the caller's
  * to say. Errors: `missing`, `timeout`, and `failed` where the program could not be started.
@@ -77,6 +80,9 @@ export async function runProgram(run: ProgramRun): Promise<Result<ProgramExit, P
     return fail({ code: "timeout", program: path, message: withOutput(what, await stderr) });
   }
   const { code, signal } = await status;
+  // Where systemd ends a unit it ends all of its processes at once. The caller must hear first that the
+  // agent ends, or it takes what became of its program for a failure.
+  if (signal !== null) await clock.sleep(TOLD_MS);
   return ok({
     code: signal === null ? code : null,
     signal,

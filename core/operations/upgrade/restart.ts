@@ -12,6 +12,9 @@ type Tools = StepTools<UpgradeParams>;
 /** How long the node has to go down after it was told to, milliseconds: services may stop slowly. */
 export const DOWN_MS = 600_000;
 
+/** A shutdown reaches all processes of a unit within this time, milliseconds. */
+const TOLD_MS = 10_000;
+
 /**
  * Starts the new image once. On the way nothing is lost by a cut: first the way back (the old image
  * is the default, the return's timer armed), then the record, then the one boot, then the reboot.
@@ -39,7 +42,11 @@ export async function restart(tools: Tools): Promise<StepEnd> {
   if (!once.ok) return await undo(tools, once.error.message);
   await tools.say(`${boot_entry} starts at the next boot, once; ${from_entry} stays the default`);
   const told = await ports.systemd.reboot();
-  if (!told.ok) return await undo(tools, told.error.message);
+  if (!told.ok) {
+    // The shutdown that systemctl began ends it as well, maybe before this program hears of it.
+    await ports.clock.sleep(TOLD_MS, tools.signal);
+    return await undo(tools, told.error.message);
+  }
   await waitForTheEnd(tools);
   return await undo(tools, "the node was told to restart and did not");
 }

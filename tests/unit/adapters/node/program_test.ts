@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createNodeClock } from "../../../../adapters/node/clock.ts";
+import type { Clock } from "../../../../core/ports/clock.ts";
 import { programFailed, runProgram } from "../../../../adapters/node/program.ts";
 
 const clock = createNodeClock();
@@ -21,6 +22,22 @@ Deno.test("runProgram: names the signal that ended a program", async () => {
   assert.ok(exit.ok);
   assert.equal(exit.value.code, null);
   assert.equal(exit.value.signal, "SIGSEGV");
+});
+
+Deno.test("runProgram: tells of a signal once this process has heard of its own", async () => {
+  const heard = new AbortController();
+  const late: Clock = {
+    ...clock,
+    async sleep(ms, signal) {
+      await clock.sleep(ms, signal);
+      if (ms === 1_000) heard.abort();
+    },
+  };
+  const run = { path: "/bin/sh", timeoutMs: 20_000, clock: late };
+  await runProgram({ ...run, args: ["-c", "exit 1"] });
+  assert.equal(heard.signal.aborted, false);
+  await runProgram({ ...run, args: ["-c", "kill -TERM $$"] });
+  assert.equal(heard.signal.aborted, true);
 });
 
 Deno.test("runProgram: passes arguments as they are", async () => {
