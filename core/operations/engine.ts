@@ -112,10 +112,6 @@ async function runSteps(
         : () => step.run(running.tools),
     );
     for (const secret of secrets.values()) redactor.know(secret);
-    if (end.kind === "failed") {
-      // Where systemd ends the agent it ends the programs that it runs too, maybe before the agent hears.
-      await context.ports.clock.sleep(TOLD_MS, context.stop);
-    }
     if (context.stop.aborted && end.kind !== "done") return "aborted";
     if (end.kind === "failed") {
       await log.end(context.timestamp(), `${name} failed: ${end.message}`);
@@ -140,9 +136,6 @@ async function runSteps(
   const output = definition.output(context.journal().handed);
   return await persist(context, (journal) => succeeded(journal, output));
 }
-
-/** From the end of a program to the agent having heard that it ends too, milliseconds. */
-const TOLD_MS = 1_000;
 
 /** Lines of the log that go into a failure (operations.md, The engine). */
 const LOG_TAIL_LINES = 200;

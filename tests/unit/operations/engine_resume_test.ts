@@ -281,24 +281,3 @@ Deno.test("runOperation: killed at every call, a destructive step runs at most o
   });
   assert.ok(cuts > 80, `${cuts} cuts`);
 });
-
-Deno.test("engine: a step that fails because the agent ends is no failure", async () => {
-  const machine = createMachine();
-  let tries = 0;
-  const definition = toy({
-    only: step(() => {
-      tries += 1;
-      return Promise.resolve(
-        tries === 1 ? { kind: "failed", message: "its program was ended" } : { kind: "done" },
-      );
-    }),
-  });
-  const run = await startToy(machine, definition);
-  // The unit's processes are ended at once; the agent hears of it a moment later.
-  void machine.clock.sleep(100).then(run.stop);
-  let ended = false;
-  void run.done.finally(() => ended = true);
-  while (!ended && await machine.clock.advanceToNext());
-  assert.deepEqual([run.journal().step, run.journal().result], ["only", undefined]);
-  assert.equal((await runToy(machine, definition)).result?.state, "succeeded");
-});

@@ -101,8 +101,7 @@ Deno.test("node.drain: at its deadline it fails, says what remains, and takes ba
     result?.message ?? "",
     /within 60 s: 1 Pod is gone.*guarded \(its budget does not allow it.*takes new Pods again/,
   );
-  // The engine gives it a second more: it may have failed because the agent ends.
-  assert.equal(machine.clock.now() - began, 61_000);
+  assert.equal(machine.clock.now() - began, 60_000);
   assert.equal(isCordoned(machine), false);
   assert.equal(machine.k8s.read(`/api/v1/nodes/${NODE}`)?.["annotations"], undefined);
 });
