@@ -43,6 +43,9 @@ export async function settleUpdate(context: BoundContext): Promise<Settled> {
         ...state,
         update: { ...hold(state.update, how.from, held), under_way: null, rolled_back: how },
       }));
+    }
+    // A start that was cut short may have stored that without its condition.
+    if (taken !== null || !store.state.conditions.some(({ code }) => code === "rolled_back")) {
       const again = store.state.update.holds[how.from]?.again_at ?? "";
       await raiseCondition(
         context,

@@ -96,6 +96,24 @@ for (const program of ["old", "new"] as const) {
   });
 }
 
+Deno.test("own update: taken back, it is told although the start that finds it is cut short", async () => {
+  for (const write of [1, 2]) {
+    const world = await updating();
+    for (let i = 0; i < 40 && world.ended() === null; i++) await world.pass(5_000);
+    assert.deepEqual(await fire(world), { ok: true, value: "rolled_back" });
+    const process = world.start();
+    process.killAfter(/rename .*state\.json/, write);
+    for (let i = 0; i < 100 && !process.isDead(); i++) await world.pass(1_000);
+    assert.ok(process.isDead(), `the start writes less than ${write} times`);
+    world.kill();
+    world.start();
+    await world.pass(70_000);
+    assert.equal(world.lastReport().agent.rolled_back?.from, "0.2.0");
+    assert.deepEqual(world.conditions(), ["rolled_back"], `cut after write ${write}`);
+    await world.stop();
+  }
+});
+
 Deno.test("own update: taken back, it is told at once and tried again after six hours", async () => {
   const world = await updating();
   for (let i = 0; i < 40 && world.ended() === null; i++) await world.pass(5_000);
