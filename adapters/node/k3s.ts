@@ -1,3 +1,4 @@
+import { SnapshotName } from "../../core/operations/snapshots/snapshot_name.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { K3s, K3sExit, OnLine } from "../../core/ports/k3s.ts";
 import type { ProgramError } from "../../core/ports/systemd.ts";
@@ -14,9 +15,6 @@ const RESET_TIMEOUT_MS = 60 * MINUTE;
 
 /** The first line: `k3s version v1.36.3+k3s1 (866d743e)`. */
 const VERSION_LINE = /^k3s version (v[0-9][0-9A-Za-z.+-]{0,62})(?: \(|$)/;
-
-/** What a snapshot may be called (protocol §8). */
-const SNAPSHOT_NAME = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
 
 /**
  * The k3s program of this node, `<root>/usr/local/bin/k3s`. Throws a RangeError for a name that is none
@@ -57,7 +55,9 @@ export function createNodeK3s(options: { readonly root?: string; readonly clock:
       return fail({ code: "failed" as const, program: path, message });
     },
     saveSnapshot(name, onLine) {
-      if (!SNAPSHOT_NAME.test(name)) throw new RangeError(`"${name}" is no name of a snapshot`);
+      if (!SnapshotName.safeParse(name).success) {
+        throw new RangeError(`"${name}" is no name of a snapshot`);
+      }
       return run(["etcd-snapshot", "save", "--name", name], SAVE_TIMEOUT_MS, onLine);
     },
     resetCluster({ snapshot, tokenFile }, onLine) {

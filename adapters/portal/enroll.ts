@@ -1,12 +1,13 @@
 import type { JsonObject } from "../../core/json.ts";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
 import { EnrollRequest, type PublicKeys } from "../../core/protocol/enroll.ts";
+import { admitAgent } from "./admit_agent.ts";
 import { type Answer, json, refuse } from "./http/message.ts";
 import { lookupIn } from "./memory.ts";
 import { freshId, hashText, type Portal } from "./portal.ts";
 import { readDocument } from "./read_document.ts";
 import { sealDocument } from "./seal_document.ts";
-import { type Agent, type Cluster, clusterOf, type Token } from "./state.ts";
+import { type Cluster, clusterOf, type Token } from "./state.ts";
 
 /** `POST /enroll` (protocol §3). `version` is the agent's, as its User-Agent says. */
 export function enroll(portal: Portal, body: Uint8Array, version: string): Answer {
@@ -66,22 +67,14 @@ function admit(portal: Portal, token: Token, cluster: Cluster, request: EnrollRe
     ...sealDocument(cluster.bootstrap, keys.sealing, portal) as JsonObject,
   };
   token.used = { agentId, keys, answer };
-  const agent: Agent = {
+  admitAgent(portal, {
     id: agentId,
     clusterId: token.clusterId,
     nodeName: token.nodeName,
     serverId: token.serverId,
     arch: request.arch,
-    enrolledAt: portal.now(),
     keys,
-    previous: null,
-    retired: [],
-    revoked: false,
-    lastSyncAt: null,
-    report: null,
-  };
-  portal.state.agents.set(agentId, agent);
-  lookupIn(portal).note(agent);
+  });
   portal.touch();
   return json(200, { ...answer, time: portal.time() });
 }

@@ -1,6 +1,7 @@
 import type { FakePeer } from "../../adapters/fake/http.ts";
 import { createFakeRandom } from "../../adapters/fake/random.ts";
 import { guideRestore } from "../../adapters/portal/admin/restore_guide.ts";
+import { admitAgent } from "../../adapters/portal/admit_agent.ts";
 import { firstCluster } from "../../adapters/portal/first_cluster.ts";
 import { FIRST_RELEASE, firstRelease } from "../../adapters/portal/first_release.ts";
 import type { Answer } from "../../adapters/portal/http/message.ts";
@@ -110,21 +111,15 @@ export function createRestorePortal(options: RestorePortalOptions): RestorePorta
     admit(server, agentId, keys) {
       const serverId = "4711001";
       cluster.nodes.set(server, { serverId });
-      const agent: Agent = {
-        id: agentId,
+      const id = agentId;
+      admitAgent(portal, {
+        id,
         clusterId: CLUSTER,
         nodeName: server,
         serverId,
         arch: "amd64",
-        enrolledAt: clock.now(),
         keys,
-        previous: null,
-        retired: [],
-        revoked: false,
-        lastSyncAt: null,
-        report: null,
-      };
-      state.agents.set(agent.id, agent);
+      });
     },
     peer: () => (request) => {
       if (restore.isAway) return { error: "connect" };
