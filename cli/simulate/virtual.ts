@@ -7,6 +7,8 @@ import { print } from "../print.ts";
 import { profileOf } from "./run_simulation.ts";
 import { parseVirtualOptions, VIRTUAL_USAGE, type VirtualRunOptions } from "./virtual_options.ts";
 
+/** An agent's usual rhythm, milliseconds. */
+const CYCLE_MS = 30_000;
 /** A run that takes longer tells how far it is, this often; milliseconds. */
 const TELL_MS = 10_000;
 
@@ -49,6 +51,7 @@ async function runOne(
     durationMs,
     seed,
     profile,
+    threads: options.threads ?? threadsFor(options),
     onProgress(elapsedMs) {
       const now = performance.now();
       if (now - told < TELL_MS) return;
@@ -72,6 +75,12 @@ async function runOne(
     .concat(`--profile ${options.profile}`, `--seed ${seed}`, `--trace ${first.node}`).join(" ");
   print("stderr", `  replay: deno task ${replay}\n`);
   return false;
+}
+
+/** Threads that are worth their own beginning, which takes as long as some thousand syncs. */
+function threadsFor({ agents, durationMs }: VirtualRunOptions): number {
+  const syncs = agents * durationMs / CYCLE_MS;
+  return Math.max(1, Math.min(navigator.hardwareConcurrency, Math.floor(syncs / 10_000)));
 }
 
 /** What a run took of the machine that simulates: by the clock, and of its processors. */

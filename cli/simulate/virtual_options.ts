@@ -13,6 +13,8 @@ export interface VirtualRunOptions {
   readonly seed: number;
   /** How many seeds, from that one on. */
   readonly seeds: number;
+  /** Threads that share the work; null: as many as are worth it. */
+  readonly threads: number | null;
   /** The node whose life is told, or null. */
   readonly trace: number | null;
 }
@@ -29,6 +31,8 @@ checked all along. A seed that breaks one is printed with the command that repla
   --profile NAME    calm, usual, rough, or a file (usual)
   --seed N          the same seed gives the same run (1)
   --seeds N         so many seeds, from --seed on (1)
+  --threads N       so many threads share the agents (as many as the machine has cores); what happens
+                    does not depend on it
   --trace NODE      tells the life of one agent, from 0, on standard output
   --help            this text
 
@@ -36,6 +40,7 @@ Exit codes: 0 every rule held, 1 one was broken, 2 usage.
 `;
 
 const MOST_AGENTS = 100_000;
+const MOST_THREADS = 256;
 
 /** Reads the arguments. */
 export function parseVirtualOptions(
@@ -52,6 +57,7 @@ export function parseVirtualOptions(
         profile: { type: "string", default: "usual" },
         seed: { type: "string", default: "1" },
         seeds: { type: "string", default: "1" },
+        threads: { type: "string" },
         trace: { type: "string" },
         help: { type: "boolean", short: "h" },
       },
@@ -70,10 +76,25 @@ export function parseVirtualOptions(
   if (seeds === null) return fail(`--seeds ${values.seeds}: is no number from 1 to 1000000`);
   const durationMs = duration(values.duration);
   if (durationMs === null || durationMs === 0) return fail(noDuration("duration", values.duration));
+  const threads = values.threads === undefined
+    ? null
+    : wholeNumber(values.threads, 1, MOST_THREADS);
+  if (values.threads !== undefined && threads === null) {
+    return fail(`--threads ${values.threads}: is no number from 1 to ${MOST_THREADS}`);
+  }
   const trace = values.trace === undefined ? null : wholeNumber(values.trace, 0, agents - 1);
   if (values.trace !== undefined && trace === null) {
     return fail(`--trace ${values.trace}: is no number from 0 to ${agents - 1}`);
   }
   const { profile } = values;
-  return ok({ agents, durationMs, duration: values.duration, profile, seed, seeds, trace });
+  return ok({
+    agents,
+    durationMs,
+    duration: values.duration,
+    profile,
+    seed,
+    seeds,
+    threads,
+    trace,
+  });
 }

@@ -15,10 +15,10 @@ export interface Timeline {
   /** Plans `work` in `ms` milliseconds; call the answer to take it back. */
   after(ms: number, work: () => void): () => void;
   /**
-   * Lets time pass until `until` (milliseconds since the beginning), or until `isOver` says so after some
-   * event. What an event sets going runs until it waits for time before the next event comes.
+   * Sets the next event going, where one is due until `until` (milliseconds since the beginning); else
+   * that is the time now, and the answer false.
    */
-  run(until: number, isOver?: () => boolean): Promise<void>;
+  step(until: number): boolean;
   /** Events that went off so far. */
   events(): number;
 }
@@ -79,22 +79,42 @@ export function createTimeline(start: number): Timeline {
     elapsed: () => elapsed,
     after,
     events: () => events,
-    async run(until, isOver = () => false) {
-      await setImmediate();
-      while (!isOver()) {
+    step(until) {
+      while (true) {
         const first = queue[0];
-        if (first === undefined || first.due > until) break;
+        if (first === undefined || first.due > until) {
+          elapsed = Math.max(elapsed, until);
+          return false;
+        }
         pop(queue);
         if (first.work === null) continue;
         elapsed = Math.max(elapsed, first.due);
         events += 1;
         first.work();
-        // One turn of the event loop: by then everything that waits for no time has run.
-        await setImmediate();
+        return true;
       }
-      if (!isOver()) elapsed = Math.max(elapsed, until);
     },
   };
+}
+
+/**
+ * Lets time pass on timelines that know nothing of each other, until `until` on each, or until `isOver`
+ * says so after some event. What an event sets going runs until it waits for time before the next event of
+ * its timeline comes. A few at once are faster than one after the other: a turn of the event loop serves
+ * them all, and one finds in the processor's caches what the other has just used.
+ */
+export async function runTimelines(
+  timelines: readonly Timeline[],
+  until: number,
+  isOver = () => false,
+): Promise<void> {
+  let running = timelines;
+  await setImmediate();
+  while (running.length > 0 && !isOver()) {
+    running = running.filter((timeline) => timeline.step(until));
+    // One turn of the event loop: by then everything that waits for no time has run.
+    await setImmediate();
+  }
 }
 
 function isBefore(one: Planned, other: Planned): boolean {

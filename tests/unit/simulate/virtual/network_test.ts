@@ -3,7 +3,7 @@ import { createFakeRandom } from "../../../../adapters/fake/random.ts";
 import { Profile } from "../../../../simulate/profile/profile.ts";
 import { drawDelay } from "../../../../simulate/profile/node_profile.ts";
 import { createLink } from "../../../../simulate/virtual/network.ts";
-import { createTimeline } from "../../../../simulate/virtual/timeline.ts";
+import { createTimeline, runTimelines } from "../../../../simulate/virtual/timeline.ts";
 import { json } from "../../../../adapters/portal/http/message.ts";
 
 const REQUEST = {
@@ -41,7 +41,7 @@ async function send(network: unknown, change: { isCut?: boolean } = {}) {
       Math.round(timeline.elapsed())
     }`;
   });
-  await timeline.run(60_000);
+  await runTimelines([timeline], 60_000);
   return { end, arrived };
 }
 

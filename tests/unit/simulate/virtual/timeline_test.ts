@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { createTimeline } from "../../../../simulate/virtual/timeline.ts";
+import { createTimeline, runTimelines } from "../../../../simulate/virtual/timeline.ts";
 
 Deno.test("timeline: what is planned goes off in the order of time, then of its planning", async () => {
   await fc.assert(
@@ -10,7 +10,7 @@ Deno.test("timeline: what is planned goes off in the order of time, then of its 
       delays.forEach((ms, index) =>
         timeline.after(ms, () => seen.push([timeline.elapsed(), index]))
       );
-      await timeline.run(100);
+      await runTimelines([timeline], 100);
       const wanted = delays.map((ms, index): [number, number] => [ms, index])
         .toSorted(([a, i], [b, j]) => a - b || i - j);
       assert.deepEqual(seen, wanted);
@@ -28,9 +28,9 @@ Deno.test("timeline: what was taken back does not go off, and what lies behind t
   timeline.after(20, () => seen.push("in time"));
   timeline.after(31, () => seen.push("later"));
   takeBack();
-  await timeline.run(30);
+  await runTimelines([timeline], 30);
   assert.deepEqual(seen, ["in time"]);
-  await timeline.run(31);
+  await runTimelines([timeline], 31);
   assert.deepEqual(seen, ["in time", "later"]);
 });
 
@@ -44,7 +44,7 @@ Deno.test("timeline: everything that one event wakes has run before the next one
   };
   void deep("first");
   timeline.after(10, () => seen.push("second"));
-  await timeline.run(20);
+  await runTimelines([timeline], 20);
   assert.deepEqual(seen, ["first", "second"]);
 });
 
@@ -55,10 +55,10 @@ Deno.test("timeline: a sleep ends with its signal, a deadline aborts its own", a
   void timeline.clock.sleep(1_000, stop.signal).then(() => woken = timeline.elapsed());
   const deadline = timeline.clock.deadline(50);
   timeline.after(20, () => stop.abort());
-  await timeline.run(49);
+  await runTimelines([timeline], 49);
   assert.equal(woken, 20);
   assert.equal(deadline.signal.aborted, false);
-  await timeline.run(50);
+  await runTimelines([timeline], 50);
   assert.equal(deadline.signal.aborted, true);
 });
 
@@ -71,7 +71,7 @@ Deno.test("timeline: a run ends early where somebody says that it is over", asyn
       again();
     });
   again();
-  await timeline.run(1_000, () => times === 3);
+  await runTimelines([timeline], 1_000, () => times === 3);
   assert.equal(times, 3);
   assert.equal(timeline.elapsed(), 30);
 });

@@ -50,6 +50,39 @@ Deno.test("trace: one agent's life is the same in a fleet of any size", async ()
   assert.deepEqual(await lifeIn(5), ofTwo);
 });
 
+Deno.test("simulate --virtual: on any number of threads the same happens, and is told", async () => {
+  async function runOn(threads: number) {
+    const lines: string[] = [];
+    const end = await runVirtual({
+      agents: 4,
+      durationMs: 3_600_000,
+      seed: 3,
+      profile: Profile.parse({
+        faults: { kills: 3, until: 0.6 },
+        work: { changes: 6, operations: { "snapshot.save": 4 } },
+      }),
+      threads,
+      trace: { node: 2, print: (line) => lines.push(line) },
+    });
+    return { end, lines };
+  }
+  const one = await runOn(1);
+  assert.equal(one.end.converged, 4);
+  assert.ok(one.lines.length > 100);
+  assert.deepEqual(await runOn(3), one);
+});
+
+Deno.test("simulate --virtual: what goes wrong in a thread goes wrong in the run", async () => {
+  const run = runVirtual({
+    agents: 2,
+    durationMs: 60_000,
+    seed: 1,
+    profile: { ...Profile.parse({}), network: null } as unknown as Profile,
+    threads: 2,
+  });
+  await assert.rejects(run, /null/);
+});
+
 Deno.test("simulate --virtual: where a portal takes so many requests a second, nodes stand in each other's way", async () => {
   async function refusalsIn(agents: number): Promise<number> {
     let refusals = 0;
