@@ -1,14 +1,11 @@
 import { memberOfNode } from "../../cluster/kubernetes_facts.ts";
-import { readK3sSettings } from "../../host/k3s_settings.ts";
 import type { JsonObject } from "../../json.ts";
-import { fail, type Result } from "../../result.ts";
-import type { EtcdMember, ServerView } from "../../ports/servers.ts";
+import type { EtcdMember } from "../../ports/servers.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
 import { lookFor } from "../look_for.ts";
 import { hasNoCertificates } from "../rejoin/no_member.ts";
+import { ownView } from "../rejoin/own_view.ts";
 import { isNamedAfter, lookAtOthers } from "../rejoin/quorum.ts";
-import { OWN_SERVER } from "../restore/other_servers.ts";
-import { configuredToken } from "../restore/tokens.ts";
 
 /** How long the cluster has to show its members, milliseconds: it may choose a leader just now. */
 const LOOK_MS = 60_000;
@@ -29,7 +26,7 @@ export async function memberObjection<P>(
   if (member === null || await hasNoCertificates(ports)) return null;
   let why = "";
   const view = await lookFor(tools, "the members of etcd", LOOK_MS, async () => {
-    const found = await ownView(tools);
+    const found = await ownView(ports);
     if (found.ok) return found.value;
     why = found.error;
     return null;
@@ -44,17 +41,6 @@ export async function memberObjection<P>(
     return against("node_alive", name, `its member of etcd, ${quorum.own[0]?.name}, answers`);
   }
   return quorum.isSafe ? null : against("no_majority", name, quorum.words);
-}
-
-/** The cluster as this server's own k3s shows it. */
-async function ownView<P>({ ports }: StepTools<P>): Promise<Result<ServerView, string>> {
-  const settings = await readK3sSettings(ports.disk);
-  if (!settings.ok) return settings;
-  const token = await configuredToken(ports, settings.value);
-  if (!token.ok) return token;
-  if (token.value === null) return fail("this node has no token of k3s to ask with");
-  const view = await ports.servers.look(OWN_SERVER, token.value);
-  return view.ok ? view : fail(view.error.message);
 }
 
 function against(code: string, name: string, why: string): StepEnd {

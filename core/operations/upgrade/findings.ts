@@ -21,6 +21,8 @@ export interface PreflightFacts {
   /** The version of the k3s that runs. */
   readonly k3s: Result<string, string>;
   readonly apiUp: boolean;
+  /** What is not well in the cluster, for people. */
+  readonly clusterFindings: readonly string[];
   /** Why a restart of k3s is pending; null where none is. */
   readonly pendingRestart: string | null;
   /** Whether the snapshot's target takes one: the bucket, or the node's disk where there is none. */
@@ -147,6 +149,7 @@ function nodeFindings(facts: PreflightFacts): string[] {
   if (!apiUp) {
     findings.push("the Kubernetes API does not answer: what is not healthy is not upgraded");
   }
+  findings.push(...facts.clusterFindings);
   if (pendingRestart !== null) {
     findings.push(
       `a restart of k3s is pending (${pendingRestart}): wait for its maintenance window, or restart ` +

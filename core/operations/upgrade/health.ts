@@ -1,7 +1,9 @@
 import { nodeReady } from "../../cluster/kubernetes_facts.ts";
 import { at, conditionStatus } from "../../cluster/live.ts";
 import type { JsonObject } from "../../json.ts";
+import type { K8sError } from "../../ports/k8s.ts";
 import type { Ports } from "../../ports/mod.ts";
+import { ok, type Result } from "../../result.ts";
 
 /** What a healthy node has to show. */
 export interface Expected {
@@ -26,12 +28,18 @@ export async function healthFindings(
   const node = await k8s.get({ apiVersion: "v1", resource: "nodes", name });
   if (!node.ok) return [node.error.message];
   if (node.value === null) return [`the API knows no Node ${name}`];
-  const deployments = await k8s.list(DEPLOYMENTS);
-  if (!deployments.ok) return [deployments.error.message];
-  return [
-    ...nodeFindings(node.value, expected),
-    ...(deployments.value ?? []).flatMap(deploymentFinding),
+  const deployments = await deploymentFindings({ k8s });
+  return deployments.ok ? [...nodeFindings(node.value, expected), ...deployments.value] : [
+    deployments.error.message,
   ];
+}
+
+/** Which Deployments of kube-system are not available, for people. */
+export async function deploymentFindings(
+  { k8s }: Pick<Ports, "k8s">,
+): Promise<Result<readonly string[], K8sError>> {
+  const deployments = await k8s.list(DEPLOYMENTS);
+  return deployments.ok ? ok((deployments.value ?? []).flatMap(deploymentFinding)) : deployments;
 }
 
 /**

@@ -8,6 +8,7 @@ import { bucketOf, folderPrefix } from "../bucket.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
 import { lookFor } from "../look_for.ts";
 import { apiIsUp } from "./api_is_up.ts";
+import { clusterFindings } from "./cluster_findings.ts";
 import { type PreflightFacts, preflightFindings, runningRelease } from "./findings.ts";
 import { handPlan } from "./handed.ts";
 import type { UpgradeParams } from "./params.ts";
@@ -67,6 +68,7 @@ async function readFacts(tools: Tools): Promise<PreflightFacts> {
   const image = release.ok ? release.value.image.artifacts[node.arch] : undefined;
   const { imageVersion } = await readOsRelease(disk);
   const free = await disk.freeBytes(STATE_DIRECTORY);
+  const apiUp = await apiIsUp(tools);
   const candidates = [imageVersion ?? null, ...node.releases];
   return {
     to: params.release,
@@ -77,7 +79,8 @@ async function readFacts(tools: Tools): Promise<PreflightFacts> {
     boot: view,
     bootId,
     k3s: version.ok ? version : fail(`k3s does not run: ${version.error.message}`),
-    apiUp: await apiIsUp(tools),
+    apiUp,
+    clusterFindings: apiUp ? await clusterFindings(tools) : [],
     pendingRestart: node.pendingRestart,
     snapshotTarget: await snapshotTarget(tools),
     reclaimableBytes: view.ok ? await reclaimable(tools, view.value, image) : 0,

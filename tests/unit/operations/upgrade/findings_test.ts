@@ -45,6 +45,7 @@ const GOOD: PreflightFacts = {
   bootId: "boot",
   k3s: ok("v1.36.3+k3s1"),
   apiUp: true,
+  clusterFindings: [],
   pendingRestart: null,
   snapshotTarget: ok(undefined),
   reclaimableBytes: 0,
