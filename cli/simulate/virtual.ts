@@ -1,11 +1,12 @@
 import { cpuUsage } from "node:process";
 import type { Profile } from "../../simulate/profile/profile.ts";
-import { runVirtual, type VirtualEnd } from "../../simulate/virtual/run_virtual.ts";
+import { runVirtual } from "../../simulate/virtual/run_virtual.ts";
 import { describeTime } from "../../simulate/virtual/trace.ts";
 import { EXIT, type ExitCode } from "../exit_codes.ts";
 import { print } from "../print.ts";
 import { profileOf } from "./run_simulation.ts";
 import { parseVirtualOptions, VIRTUAL_USAGE, type VirtualRunOptions } from "./virtual_options.ts";
+import { virtualEndJson, virtualEndText } from "./virtual_text.ts";
 
 /** An agent's usual rhythm, milliseconds. */
 const CYCLE_MS = 30_000;
@@ -65,37 +66,13 @@ async function runOne(
   });
   const { user, system } = cpuUsage(used);
   const took = { seconds: (performance.now() - begun) / 1000, cpuUs: user + system };
-  print("stderr", summary(end, agents, took));
-  for (const { rule, node, at, how } of end.violations) {
-    print("stderr", `  ${describeTime(at)}  node ${node}  ${rule}: ${how}\n`);
-  }
-  const [first] = end.violations;
-  if (first === undefined) return true;
-  const replay = ["simulate --virtual", `--agents ${agents}`, `--duration ${options.duration}`]
-    .concat(`--profile ${options.profile}`, `--seed ${seed}`, `--trace ${first.node}`).join(" ");
-  print("stderr", `  replay: deno task ${replay}\n`);
-  return false;
+  if (options.json) print("stdout", virtualEndJson(end, options, took));
+  else print("stderr", virtualEndText(end, options, took));
+  return end.violations.length === 0;
 }
 
 /** Threads that are worth their own beginning, which takes as long as some thousand syncs. */
 function threadsFor({ agents, durationMs }: VirtualRunOptions): number {
   const syncs = agents * durationMs / CYCLE_MS;
   return Math.max(1, Math.min(navigator.hardwareConcurrency, Math.floor(syncs / 10_000)));
-}
-
-/** What a run took of the machine that simulates: by the clock, and of its processors. */
-interface Took {
-  readonly seconds: number;
-  readonly cpuUs: number;
-}
-
-function summary(end: VirtualEnd, agents: number, { seconds, cpuUs }: Took): string {
-  const { counts, converged, elapsedMs, traceHash } = end;
-  const { syncs = 0, requests = 0, faults = 0, events = 0 } = counts;
-  const perSync = Math.round(cpuUs / Math.max(syncs, 1));
-  return `seed ${end.seed}: ${converged} of ${agents} agents converged in ${
-    describeTime(elapsedMs)
-  }; ${syncs} syncs, ${requests} requests, ${faults} faults, ${events} events; ` +
-    `${seconds.toFixed(1)} s, ${perSync} us of CPU a sync; trace ${traceHash}; ` +
-    `${end.violations.length} rules broken\n`;
 }

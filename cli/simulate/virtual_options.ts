@@ -17,6 +17,8 @@ export interface VirtualRunOptions {
   readonly threads: number | null;
   /** The node whose life is told, or null. */
   readonly trace: number | null;
+  /** One line of JSON for each seed on standard output. */
+  readonly json: boolean;
 }
 
 /** The usage text. */
@@ -34,6 +36,7 @@ checked all along. A seed that breaks one is printed with the command that repla
   --threads N       so many threads share the agents (as many as the machine has cores); what happens
                     does not depend on it
   --trace NODE      tells the life of one agent, from 0, on standard output
+  --json            how each seed ended, as one line of JSON on standard output
   --help            this text
 
 Exit codes: 0 every rule held, 1 one was broken, 2 usage.
@@ -59,6 +62,7 @@ export function parseVirtualOptions(
         seeds: { type: "string", default: "1" },
         threads: { type: "string" },
         trace: { type: "string" },
+        json: { type: "boolean", default: false },
         help: { type: "boolean", short: "h" },
       },
     }));
@@ -86,7 +90,10 @@ export function parseVirtualOptions(
   if (values.trace !== undefined && trace === null) {
     return fail(`--trace ${values.trace}: is no number from 0 to ${agents - 1}`);
   }
-  const { profile } = values;
+  const { profile, json } = values;
+  if (json && trace !== null) {
+    return fail("--json and --trace both want standard output: give one of them");
+  }
   return ok({
     agents,
     durationMs,
@@ -96,5 +103,6 @@ export function parseVirtualOptions(
     seeds,
     threads,
     trace,
+    json,
   });
 }
