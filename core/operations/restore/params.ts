@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { Sealed } from "../../protocol/sealed.ts";
 import { EtcdS3 } from "../../protocol/secrets.ts";
-import { SnapshotName } from "../snapshots/snapshot_name.ts";
+import { SnapshotFile } from "../snapshots/snapshot_name.ts";
 
 const BUCKET = EtcdS3.partial().shape;
 /** What it takes to reach another bucket: all of these, or none. */
@@ -13,7 +13,7 @@ const OPTIONAL = ["endpoint_ca", "bucket_lookup"] as const;
  * they are.
  */
 export const RestoreParams = z.strictObject({
-  snapshot: SnapshotName,
+  snapshot: SnapshotFile,
   from: z.enum(["local", "s3"]),
   ...BUCKET,
   token: Sealed.optional(),

@@ -202,6 +202,12 @@ for (
     ["s3.verify", { ...BUCKET, access_key: BOX, secret_key: BOX, port: 1 }, "port"],
     ["cluster.restore", { from: "local", snapshot: "a..b" }, "snapshot"],
     ["cluster.restore", { from: "local", snapshot: "x".repeat(201) }, "snapshot"],
+    ["cluster.restore", { from: "local", snapshot: `${"x".repeat(245)}-1772449205` }, "snapshot"],
+    [
+      "cluster.restore",
+      { from: "local", snapshot: `../${"x".repeat(220)}-1772449205` },
+      "snapshot",
+    ],
     ["snapshot.save", { name: "x".repeat(201) }, "name"],
     ["diag.collect", { consent: { ...CONSENT, at: "now" } }, "consent.at"],
     ["diag.collect", { consent: CONSENT, lines: 1_001 }, "lines"],
@@ -236,6 +242,8 @@ Deno.test("judgeOffer: right parameters of every kind run", () => {
     ["s3.verify", { ...BUCKET, access_key: BOX, secret_key: BOX, bucket_lookup: "path" }],
     ["snapshot.save", { name: "x".repeat(200) }],
     ["cluster.restore", { from: "local", snapshot: "x".repeat(200) }],
+    ["cluster.restore", { from: "s3", snapshot: `${"x".repeat(200)}-orchard-1-1772449205.zip` }],
+    ["cluster.restore", { from: "s3", snapshot: `${"x".repeat(244)}-1772449205` }],
     ["diag.collect", { consent: CONSENT }],
     ["diag.collect", { consent: CONSENT, recipient: KEY, lines: 1_000 }],
   ];
