@@ -3,6 +3,7 @@ import type { NodeFacts } from "../operations/node_facts.ts";
 import { pruneOperationLogs } from "../operations/operation_log.ts";
 import { withJournal } from "../operations/outbox.ts";
 import { definitionOf } from "../operations/registry.ts";
+import { heldCluster } from "../operations/restore/hold.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
 import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
@@ -76,7 +77,7 @@ async function nodeFacts(
     desired,
     secrets: desired?.secrets ?? bootstrap?.answer.secrets ?? {},
     apiUrl: apiUrl(bootstrap),
-    kubeSystemUid: state.kube_system_uid,
+    kubeSystemUid: state.kube_system_uid ?? await heldCluster(context.ports),
     arch: context.program.arch,
     releases: [desired?.release, bootstrap?.answer.release].filter((one) => one !== undefined),
     pendingRestart: pending.pending ? pending.reason : null,

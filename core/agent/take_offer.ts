@@ -5,6 +5,7 @@ import { judgeOffer } from "../operations/offer.ts";
 import { withJournal } from "../operations/outbox.ts";
 import { definitionOf } from "../operations/registry.ts";
 import { answersElsewhere } from "../operations/rejoin/target.ts";
+import { heldCluster } from "../operations/restore/hold.ts";
 import type { Operation } from "../protocol/operation.ts";
 import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
@@ -81,5 +82,6 @@ async function isUpElsewhere(
   definition: AnyDefinition | null,
 ): Promise<boolean> {
   const isAsked = definition?.apiMayBeElsewhere === true && store.state.operation === null;
-  return isAsked && await answersElsewhere(ports, store.state.kube_system_uid);
+  if (!isAsked) return false;
+  return await answersElsewhere(ports, store.state.kube_system_uid ?? await heldCluster(ports));
 }

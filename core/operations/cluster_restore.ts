@@ -9,7 +9,7 @@ import { noteOrigin, oldData, readOrigin } from "./restore/origin.ts";
 import { RestoreParams } from "./restore/params.ts";
 import { proveCluster } from "./restore/prove.ts";
 import { isProven } from "./restore/receipt.ts";
-import { probeReset, resetRestore } from "./restore/reset.ts";
+import { probeReset, resetRestore, wantedCluster } from "./restore/reset.ts";
 import { removeSnapshotFiles } from "./restore/snapshot_files.ts";
 import { stopped } from "./restore/stopped.ts";
 import { stateOfNode } from "./restore/words.ts";
@@ -65,7 +65,11 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
 
   const origin = await noteOrigin(ports.disk, heldBefore !== null);
   if (!origin.ok) return await leave(tools, origin.error.message);
-  const held = await placeHold(ports, holdWords("cluster.restore", id, "its reset succeeded"));
+  const held = await placeHold(
+    ports,
+    holdWords("cluster.restore", id, "its reset succeeded"),
+    wantedCluster(tools),
+  );
   if (!held.ok) return await leave(tools, `k3s cannot be held: ${held.error.message}`);
   const stop = await ports.systemd.stop(K3S_UNIT);
   if (!stop.ok) await say(stop.error.message);
@@ -139,12 +143,12 @@ async function startK3s(tools: Tools): Promise<StepEnd> {
 
 /** Waits for the API and proves that it is the restored cluster's. Another one is stopped again. */
 async function waitApi(tools: Tools): Promise<StepEnd> {
-  const { params, ports, node, say, waitFor } = tools;
+  const { ports, node, say, waitFor } = tools;
   const { before } = stopped(tools.handed);
   // Only this step holds k3s again after it was started: it was cut short right after that.
   const held = await readHold(ports);
   if (held !== null) return await stopWrongCluster(tools, held);
-  const uid = params.kubeSystemUid ?? node.kubeSystemUid;
+  const uid = wantedCluster(tools);
   let why = "";
   const end = await waitFor("the restored cluster's API", async () => {
     const proof = await proveCluster(ports, before, uid);
@@ -178,7 +182,7 @@ async function waitApi(tools: Tools): Promise<StepEnd> {
 /** What came up is not what was restored: it must not go on acting as this cluster. */
 async function stopWrongCluster(tools: Tools, why: string): Promise<StepEnd> {
   const { ports, say } = tools;
-  const held = await placeHold(ports, why);
+  const held = await placeHold(ports, why, wantedCluster(tools));
   if (!held.ok) await say(held.error.message);
   const stop = await ports.systemd.stop(K3S_UNIT);
   if (!stop.ok) await say(stop.error.message);

@@ -62,7 +62,7 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
   await say(words);
   if (!isSafe) return await giveBack(tools, words, "no_majority");
 
-  const held = await hold(tools);
+  const held = await hold(tools, uid.value);
   if (!held.ok) return await giveBack(tools, `k3s cannot be held: ${held.error.message}`);
   const stop = await ports.systemd.stop(K3S_UNIT);
   if (!stop.ok) await say(stop.error.message);
@@ -160,8 +160,9 @@ async function waitApi(tools: Tools): Promise<StepEnd> {
 }
 
 /** What came up is not the cluster that this server belongs to. */
-async function stopWrongCluster({ ports, say }: Tools, why: string): Promise<StepEnd> {
-  const held = await placeHold(ports, why);
+async function stopWrongCluster(tools: Tools, why: string): Promise<StepEnd> {
+  const { ports, say } = tools;
+  const held = await placeHold(ports, why, Stopped.parse(tools.handed).uid);
   if (!held.ok) await say(held.error.message);
   const stop = await ports.systemd.stop(K3S_UNIT);
   if (!stop.ok) await say(stop.error.message);

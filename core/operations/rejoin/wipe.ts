@@ -28,9 +28,10 @@ export const KIND = "server.rejoin";
  * Holds k3s for the wipe, all of it anew: a hold may have been cut short. One of another operation keeps
  * its words, by which it is known.
  */
-export async function hold({ id, ports }: Tools): ReturnType<typeof placeHold> {
+export async function hold({ id, ports }: Tools, uid: string): ReturnType<typeof placeHold> {
   const before = await readHold(ports);
-  return await placeHold(ports, before?.trim() || holdWords(KIND, id, "its database is wiped"));
+  const words = before?.trim() || holdWords(KIND, id, "its database is wiped");
+  return await placeHold(ports, words, uid);
 }
 
 /** What stop_k3s hands on. */
@@ -57,7 +58,7 @@ export async function wipeDb(tools: Tools): Promise<StepEnd> {
   const { id, ports, say } = tools;
   const { uid, no_member } = Stopped.parse(tools.handed);
   if (!await isK3sDown(tools)) return { kind: "failed", message: RUNS };
-  const held = await hold(tools);
+  const held = await hold(tools, uid);
   if (!held.ok) return await giveBack(tools, `k3s cannot be held: ${held.error.message}`);
   const quorum = no_member ? ok(NO_MEMBER) : await safeQuorum(tools, uid);
   if (!quorum.ok) return await giveBack(tools, quorum.error, "no_majority");

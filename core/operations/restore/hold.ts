@@ -16,13 +16,17 @@ const PUBLIC_FILE = 0o644;
  * Keeps k3s from starting, by whomever and at whichever boot, until {@link liftHold}. Does not stop it.
  *
  * @param why for whoever finds the file
+ * @param cluster kube-system's UID of the node's cluster; null leaves what an earlier hold says of it
  */
 export async function placeHold(
   { disk, systemd }: Ports,
   why: string,
+  cluster: string | null,
 ): Promise<Result<void, DiskError | ProgramError>> {
   const bytes = (text: string) => new TextEncoder().encode(text);
-  const file = await writeDocument(disk, K3S_HOLD_FILE, bytes(`${why}\n`), PUBLIC_FILE);
+  const uid = cluster ?? await heldCluster({ disk });
+  const words = uid === null ? `${why.trim()}\n` : `${why.trim()}\n${CLUSTER}${uid}\n`;
+  const file = await writeDocument(disk, K3S_HOLD_FILE, bytes(words), PUBLIC_FILE);
   if (!file.ok) return file;
   const folder = await disk.makeDirectory(parentOf(K3S_HOLD_DROP_IN), 0o755);
   if (!folder.ok) return folder;
@@ -33,6 +37,24 @@ export async function placeHold(
 
 /** Why k3s is held, as the hold file says; null where it is not. */
 export async function readHold({ disk }: Pick<Ports, "disk">): Promise<string | null> {
+  const text = await holdText({ disk });
+  return text?.split("\n").filter((line) => !line.startsWith(CLUSTER)).join("\n") ?? null;
+}
+
+/** What the line of the hold file begins with that names the cluster. */
+const CLUSTER = "kube-system of its cluster: ";
+
+/**
+ * kube-system's UID of the cluster of a node whose k3s is held; null where it is not, or not known. An
+ * agent that has lost its state cannot ask its own API for it, and without it could prove nothing.
+ */
+export async function heldCluster({ disk }: Pick<Ports, "disk">): Promise<string | null> {
+  const line = (await holdText({ disk }))?.split("\n").find((line) => line.startsWith(CLUSTER));
+  const uid = line?.slice(CLUSTER.length) ?? "";
+  return /^[A-Za-z0-9-]{1,64}$/.test(uid) ? uid : null;
+}
+
+async function holdText({ disk }: Pick<Ports, "disk">): Promise<string | null> {
   const read = await disk.read(K3S_HOLD_FILE);
   // Unreadable is there all the same: systemd only looks whether it exists.
   if (!read.ok) return read.error.message;

@@ -38,7 +38,11 @@ export async function resetRestore(tools: Tools): Promise<StepEnd> {
   if (await isUnitUp(ports) || !await isK3sQuiet(ports.machine)) {
     return { kind: "failed", message: `the reset was not begun: ${RUNS}` };
   }
-  const held = await placeHold(ports, holdWords("cluster.restore", id, "its reset succeeded"));
+  const held = await placeHold(
+    ports,
+    holdWords("cluster.restore", id, "its reset succeeded"),
+    wantedCluster(tools),
+  );
   if (!held.ok) return await notBegun(held.error.message);
   const snapshot = await readySnapshot(tools);
   if (!snapshot.ok) return await notBegun(snapshot.error);
@@ -79,6 +83,11 @@ export async function resetRestore(tools: Tools): Promise<StepEnd> {
   const why = exit.ok ? whyResetFailed(exit.value.output) : exit.error.message;
   const how = exit.ok ? `k3s ended with ${exit.value.code ?? exit.value.signal}: ${why}` : why;
   return await unclear(tools, isDone ? `${how}; its words and the disk do not agree` : how);
+}
+
+/** kube-system's UID that the restored cluster has to have; null where nobody knows it. */
+export function wantedCluster({ params, node }: Tools): string | null {
+  return params.kubeSystemUid ?? node.kubeSystemUid;
 }
 
 const PROVEN = "k3s ended with 0 and said that the cluster is reset, and the new database and " +
