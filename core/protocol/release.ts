@@ -12,7 +12,8 @@ export const Artifact = z.object({
 });
 export type Artifact = z.infer<typeof Artifact>;
 
-const Artifacts = z.partialRecord(z.enum(["amd64", "arm64"]), Artifact);
+/** By architecture; a release may have artifacts of others, which are nothing to this agent. */
+const Artifacts = z.object({ amd64: Artifact.optional(), arm64: Artifact.optional() });
 const Workload = z.object({ namespace: z.string(), name: z.string() });
 
 /** How an applied add-on shows that it works. */

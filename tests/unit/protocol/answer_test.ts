@@ -33,6 +33,13 @@ Deno.test("meaningOf: a known status is read by its status, with a readable body
     ],
     [reply(409, error("clock_skew")), { kind: "rejected", code: "clock_skew" }],
     [reply(409, error("clock_skew", { time: "soon" })), { kind: "rejected" }],
+    // A member of another type hides neither the code nor the members that the code has.
+    [
+      reply(409, error("clock_skew", { time: "2026-03-01T12:00:00Z", message: null, release: 5 })),
+      { kind: "clock_skew", portalTime: NOW },
+    ],
+    [reply(409, error("clock_skew", { time: 5 })), { kind: "rejected", code: "clock_skew" }],
+    [reply(400, error("replayed", { message: ["m"] })), { kind: "replayed" }],
     [reply(409, error("conflict")), { kind: "rejected", status: 409, code: "conflict" }],
     [reply(409, ""), { kind: "rejected", status: 409, code: "" }],
     [reply(426, error("protocol_too_old", { release: "1.5.0" })), {

@@ -99,3 +99,14 @@ Deno.test("verifyRelease: a signature counts only for the bytes that DSSE encode
   assert.equal(verify(present(TRUSTED[0]), signature, pae(envelope.payloadType, payload)), true);
   assert.equal(verify(present(TRUSTED[0]), signature, payload), false);
 });
+
+Deno.test("verifyRelease: artifacts of an architecture that this agent does not know are ignored", () => {
+  const payload = JSON.parse(new TextDecoder().decode(bytesFromBase64(envelope.payload)));
+  const artifact = { url: "https://example.com/a", sha256: "a".repeat(64), size: 1 };
+  payload.agent.artifacts = { amd64: artifact, riscv64: { url: 5 } };
+  const seeds = LAB_RELEASE_KEYS.map(({ seed }) => seed);
+  const signed = JSON.stringify(signEnvelope(utf8(JSON.stringify(payload)), seeds));
+  const release = verifyRelease(utf8(signed), "1.4.0", TRUSTED);
+  assert.ok(release.ok, release.ok ? "" : release.error.message);
+  assert.deepEqual(release.value.agent.artifacts, { amd64: artifact });
+});
