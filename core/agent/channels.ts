@@ -6,8 +6,9 @@ import { CHANNELS } from "../state/state.ts";
 import type { Store } from "../state/store.ts";
 
 /**
- * When each kind of request may be tried again (protocol §1). Failures and a running `Retry-After`
- * survive a restart in the state file; the moments themselves are kept on the monotonic clock.
+ * When each kind of request may be tried again (protocol §1). Failures, what is left of a wait and a
+ * running `Retry-After` survive a restart in the state file; the moments themselves are kept on the
+ * monotonic clock.
  */
 export interface Channels {
   /** Milliseconds until the channel may be used; 0 or less: now. */
@@ -31,9 +32,7 @@ export function openChannels(store: Store, clock: Clock, random: Random): Channe
   const due = new Map<ChannelName, number>();
   for (const name of CHANNELS) {
     const channel = store.state.channels[name];
-    const backoff = name === "sync" || channel.failures === 0
-      ? 0
-      : backoffMs(channel.failures, random.fraction());
+    const backoff = name === "sync" ? 0 : leftMs(channel, clock.now(), random);
     due.set(name, clock.monotonic() + Math.max(backoff, askedMs(channel, clock.now())));
   }
 
@@ -51,22 +50,35 @@ export function openChannels(store: Store, clock: Clock, random: Random): Channe
       due.set(name, clock.monotonic());
       const { failures, retry_after_until } = store.state.channels[name];
       if (failures === 0 && retry_after_until === null) return Promise.resolve();
-      return change(name, { failures: 0, retry_after_until: null });
+      return change(name, { failures: 0, retry_after_until: null, next_at: null });
     },
     failed(name, longest = false) {
       // Beyond the last step the count says nothing more, and the file would change for nothing.
       const failures = longest
         ? LONGEST_STEP + 1
         : Math.min(failuresOf(name) + 1, LONGEST_STEP + 1);
-      due.set(name, clock.monotonic() + backoffMs(failures, random.fraction()));
-      return change(name, { failures, retry_after_until: null });
+      const wait = backoffMs(failures, random.fraction());
+      due.set(name, clock.monotonic() + wait);
+      // A start tries `sync` at once, so the moment of its next attempt is worth no write.
+      const next_at = name === "sync" ? null : new Date(clock.now() + wait).toISOString();
+      return change(name, { failures, retry_after_until: null, next_at });
     },
     asked(name, ms) {
       due.set(name, clock.monotonic() + ms);
       const until = new Date(clock.now() + ms).toISOString();
-      return change(name, { failures: failuresOf(name), retry_after_until: until });
+      return change(name, { failures: failuresOf(name), retry_after_until: until, next_at: null });
     },
   };
+}
+
+/**
+ * What a start leaves of the wait before it: an agent that is restarted again and again must get through
+ * all the same. Whatever the clock did in between, it is no longer than the step's longest.
+ */
+function leftMs({ failures, next_at }: Channel, now: number, random: Random): number {
+  if (failures === 0) return 0;
+  if (next_at === null) return backoffMs(failures, random.fraction());
+  return Math.min(Date.parse(next_at) - now, backoffMs(failures, 1));
 }
 
 function askedMs(channel: Channel, now: number): number {

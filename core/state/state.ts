@@ -34,17 +34,21 @@ const Channel = z.object({
   failures: z.int().min(0),
   /** Local wall clock until which the portal asked to be left alone (429), RFC 3339. */
   retry_after_until: Rfc3339.nullable(),
+  /** Local wall clock of the next attempt after trouble, RFC 3339; null where a start makes one at once. */
+  next_at: Rfc3339.nullable().default(null),
 });
 /** What is known about trouble with one kind of request (protocol §1). */
 export type Channel = z.infer<typeof Channel>;
 
 /** The kinds of requests that back off apart from one another. Enrollment shares `sync`. */
-export const CHANNELS = ["sync", "events", "manifests"] as const;
+export const CHANNELS = ["sync", "events", "manifests", "rotation"] as const;
 /** The name of one of them. */
 export type ChannelName = (typeof CHANNELS)[number];
 
 /** Further than any portal may set the clock; within them every time has a year of four digits. */
 const OFFSETS_MS = { min: -50_000_000_000_000, max: 250_000_000_000_000 } as const;
+
+const QUIET: Channel = { failures: 0, retry_after_until: null, next_at: null };
 
 /** The form of state.json (operations.md, Files). Secrets inside stay sealed. */
 export const StateDocument = z.object({
@@ -53,7 +57,12 @@ export const StateDocument = z.object({
   stage: z.enum(STAGES).nullable(),
   /** Portal time minus local time, milliseconds, as the last `clock_skew` answer told. */
   clock_offset_ms: z.int().min(OFFSETS_MS.min).max(OFFSETS_MS.max),
-  channels: z.object({ sync: Channel, events: Channel, manifests: Channel }),
+  channels: z.object({
+    sync: Channel,
+    events: Channel,
+    manifests: Channel,
+    rotation: Channel.default(QUIET),
+  }),
   /** The identity was refused with 401. */
   revoked: z.boolean(),
   enrollment: z.object({
@@ -83,13 +92,11 @@ export const StateDocument = z.object({
 /** What state.json holds. */
 export type State = Omit<z.infer<typeof StateDocument>, "format">;
 
-const QUIET: Channel = { failures: 0, retry_after_until: null };
-
 /** The state of an agent that has not done anything yet. */
 export const EMPTY_STATE: State = {
   stage: null,
   clock_offset_ms: 0,
-  channels: { sync: QUIET, events: QUIET, manifests: QUIET },
+  channels: { sync: QUIET, events: QUIET, manifests: QUIET, rotation: QUIET },
   revoked: false,
   enrollment: null,
   trouble: null,

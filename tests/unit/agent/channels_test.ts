@@ -83,7 +83,11 @@ Deno.test("channels: asking to wait counts as no failure, a failure after it for
   await channels.asked("sync", 60_000);
   assert.equal(store.state.channels.sync.failures, 1);
   await channels.failed("sync");
-  assert.deepEqual(store.state.channels.sync, { failures: 2, retry_after_until: null });
+  assert.deepEqual(store.state.channels.sync, {
+    failures: 2,
+    retry_after_until: null,
+    next_at: null,
+  });
 });
 
 Deno.test("channels: at the longest step the state stays as it is, so nothing is written", async () => {
@@ -93,4 +97,23 @@ Deno.test("channels: at the longest step the state stays as it is, so nothing is
   await channels.failed("sync");
   await channels.failed("sync", true);
   assert.deepEqual(store.state.channels.sync, sync);
+});
+
+Deno.test("channels: restarts, however many, do not put off the next attempt of events", async () => {
+  const { clock, store, channels } = setUp();
+  for (let failure = 0; failure < 5; failure++) await channels.failed("events");
+  for (let left = 80_000; left > 0; left -= 2_000) {
+    assert.equal(restart(store, clock).waitMs("events"), left);
+    await clock.advance(2_000);
+  }
+  assert.ok(restart(store, clock).waitMs("events") <= 0);
+});
+
+Deno.test("channels: a clock that was set back over a restart stretches a wait no further than its step", async () => {
+  const { clock, store, channels } = setUp();
+  for (let failure = 0; failure < 3; failure++) await channels.failed("manifests");
+  clock.setWallClock(clock.now() - 24 * 3_600_000);
+  assert.equal(restart(store, clock).waitMs("manifests"), 24_000);
+  clock.setWallClock(clock.now() + 48 * 3_600_000);
+  assert.ok(restart(store, clock).waitMs("manifests") <= 0);
 });
