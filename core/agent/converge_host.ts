@@ -11,7 +11,7 @@ import { type nextWindow, openWindowSearch } from "../host/windows.ts";
 import type { HostSettings } from "../protocol/desired_state.ts";
 import type { Disk } from "../ports/disk.ts";
 import { writeDocument } from "../state/durable.ts";
-import { K3S_UNIT } from "../state/paths.ts";
+import { K3S_HOLD_FILE, K3S_UNIT } from "../state/paths.ts";
 import type { State } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
@@ -161,6 +161,11 @@ async function restartIfDue(
     await raiseCondition(context, "k3s_restart_pending", `${pending.reason}; ${decision.why}`);
     return;
   }
+  const stopped = await whyStopped(context);
+  if (stopped !== null) {
+    await raiseCondition(context, "k3s_restart_pending", `${pending.reason}; ${stopped}`);
+    return;
+  }
   // Read before the restart: a drop-in that changes after it is pending again.
   const hashes = await readDropInHashes(context.ports.disk);
   log.write(
@@ -179,6 +184,15 @@ async function restartIfDue(
   }
   await context.store.keep((state) => ({ ...state, k3s_drop_ins: hashes }));
   await clearConditions(context, "k3s_restart_pending");
+}
+
+/** Why k3s does not run, where somebody wants that: a restart would start it. */
+async function whyStopped({ ports }: BoundContext): Promise<string | null> {
+  const hold = await ports.disk.stat(K3S_HOLD_FILE);
+  if (!hold.ok || hold.value !== null) return `k3s is held (${K3S_HOLD_FILE})`;
+  return await ports.systemd.unitState(K3S_UNIT) === "inactive"
+    ? `${K3S_UNIT} is stopped, and reads it when it is started`
+    : null;
 }
 
 function sameBytes(left: Uint8Array, right: Uint8Array): boolean {

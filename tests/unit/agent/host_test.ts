@@ -185,6 +185,28 @@ Deno.test("host: ingress none adds to what is disabled", async () => {
   await world.stop();
 });
 
+Deno.test("host: no pending restart starts a k3s that a restore holds or somebody stopped", async () => {
+  const HOLD = "/var/lib/pbx-agent/hold-k3s";
+  const world = await pendingWorld(window("12:05", 60));
+  const k3s = world.systemd.units.get("k3s.service");
+  assert.ok(k3s !== undefined);
+  world.disk.put(HOLD, "");
+  await passUntil(world, "2026-01-01T12:07:00Z");
+  const told = () => world.lastReport().conditions.map(({ message }) => message).join();
+  assert.match(told(), /k3s is held/);
+  await world.disk.remove(HOLD);
+  k3s.state = "inactive";
+  await passUntil(world, "2026-01-01T12:09:00Z");
+  assert.match(told(), /k3s\.service is stopped/);
+  assert.equal(restarts(world), 0);
+  assert.equal(world.lastReport().pending.k3s_restart, true);
+
+  k3s.state = "active";
+  await passUntil(world, "2026-01-01T12:11:00Z");
+  assert.equal(restarts(world), 1);
+  await world.stop();
+});
+
 Deno.test("host: after a boot that did not start k3s the agent does, within a boot it does not", async () => {
   const world = await createSettledWorld();
   const starts = () => world.systemd.calls.filter((call) => call === "start k3s.service").length;
