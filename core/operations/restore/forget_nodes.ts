@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { StepEnd, StepTools } from "../definition.ts";
+import { mayPass } from "../may_pass.ts";
 import { nodeNames } from "../snapshots/find_snapshots.ts";
 import type { RestoreParams } from "./params.ts";
 import { NODE_LEASES, type NodeLife, nodeLives, NODES, staleNodes } from "./stale_nodes.ts";
@@ -37,11 +38,15 @@ export async function forgetStaleNodes(tools: Tools): Promise<StepEnd> {
     const now = signal.aborted ? null : await listed(tools);
     if (now === null) return NO_LIST;
     for (const stale of staleNodes(before, now)) {
-      const refused = await forget(tools, stale);
-      if (refused !== null) {
-        return { kind: "failed", message: `Node ${stale.name} cannot be deleted: ${refused}` };
+      const end = await forget(tools, stale);
+      if (end.kind === "refused") {
+        return { kind: "failed", message: `Node ${stale.name} cannot be deleted: ${end.why}` };
       }
-      await say(`Node ${stale.name} gave no sign of life and is deleted`);
+      await say(
+        end.kind === "gone"
+          ? `Node ${stale.name} gave no sign of life and is deleted`
+          : `Node ${stale.name} is another one by now and stays`,
+      );
     }
   }
   const left = await listed(tools);
@@ -62,12 +67,24 @@ async function listed(tools: Tools): Promise<readonly NodeLife[] | null> {
   return await tools.waitFor("the API to list Nodes and their Leases", () => otherNodes(tools));
 }
 
-/** Deletes a Node, this very one; why not, or null. */
-async function forget({ ports, waitFor }: Tools, { name, uid }: NodeLife): Promise<string | null> {
-  const end = await waitFor(`the API to delete Node ${name}`, async () => {
-    const removed = await ports.k8s.remove({ ...NODES, name }, { uid });
-    if (removed.ok) return { refused: null };
-    return removed.error.code === "unreachable" ? null : { refused: removed.error.message };
-  });
-  return end === null ? "the API does not answer" : end.refused;
+/** What became of a Node that is to be deleted. `another`: one of its name came meanwhile. */
+type Forgotten =
+  | { readonly kind: "gone" | "another" }
+  | { readonly kind: "refused"; readonly why: string };
+
+/** Deletes a Node, this very one. */
+async function forget({ ports, waitFor }: Tools, { name, uid }: NodeLife): Promise<Forgotten> {
+  let why = "the API does not answer";
+  const end = await waitFor(
+    `the API to delete Node ${name}`,
+    async (): Promise<Forgotten | null> => {
+      const removed = await ports.k8s.remove({ ...NODES, name }, { uid });
+      if (removed.ok) return { kind: "gone" };
+      why = removed.error.message;
+      if (mayPass(removed.error)) return null;
+      const isAnother = removed.error.code === "refused" && removed.error.status === 409;
+      return isAnother ? { kind: "another" } : { kind: "refused", why };
+    },
+  );
+  return end ?? { kind: "refused", why };
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { snapshotBytes, zipBytes } from "../../../adapters/fake/snapshot_bytes.ts";
 import { operationLogPath } from "../../../core/operations/operation_log.ts";
+import { fail } from "../../../core/result.ts";
 import {
   K3S_CONFIG_FILE,
   K3S_HOLD_DROP_IN,
@@ -241,4 +242,29 @@ Deno.test("cluster.restore: an API that never comes up is said, with what to loo
   assert.deepEqual([result.step, result.code], ["wait_api", "timeout"]);
   assert.match(String(result.message), /the database was restored.*journalctl -u k3s\.service/);
   assert.equal(machine.disk.text(K3S_HOLD_FILE), null);
+});
+
+Deno.test("cluster.restore: a Node is deleted once the API can, and one that came anew meanwhile stays", async () => {
+  for (
+    const [status, times, forgotten] of [[500, 2, ["gone-1"]], [429, 2, ["gone-1"]], [
+      409,
+      99,
+      [],
+    ]] as const
+  ) {
+    const machine = createRestoreMachine();
+    const { k8s } = machine.ports;
+    const { remove } = k8s;
+    let refused = 0;
+    Object.assign(k8s, {
+      remove(...call: Parameters<typeof remove>) {
+        if (refused++ >= times) return remove(...call);
+        const message = `the server says ${status}`;
+        return Promise.resolve(fail({ code: "refused", status, reason: "", message } as const));
+      },
+    });
+    const result = await restored(machine);
+    assert.equal(result.state, "succeeded", JSON.stringify(result));
+    assert.deepEqual(result.output?.["forgotten_nodes"], forgotten, `${status}`);
+  }
 });
