@@ -14,6 +14,8 @@ import type { Secret } from "../core/secret.ts";
 export interface NativeSealing {
   /** The text in a sealed box of at least 48 bytes, or null. */
   openBox(box: Uint8Array, key: SealingKey): Uint8Array | null;
+  /** The 32-byte public key of a 32-byte secret key. */
+  publicKey(secretKey: Secret<Uint8Array>): Uint8Array;
   /** Seals as `seal` does; the caller draws `ephemeralSecret` once for each box. */
   seal(plaintext: Uint8Array, publicKey: Uint8Array, ephemeralSecret: Uint8Array): string;
 }
@@ -31,9 +33,10 @@ interface LowLevel {
   crypto_core_hsalsa20(out: Uint8Array, input: Uint8Array, key: Uint8Array, c: Uint8Array): void;
 }
 
-/** Private keys are made ready once, for as long as their bytes are held. */
+/** Private keys are made ready, and their public ones derived, once for as long as their bytes are held. */
 export function createNativeSealing(): NativeSealing {
   const privateKeys = new WeakMap<Secret<Uint8Array>, native.KeyObject>();
+  const publicKeys = new WeakMap<Secret<Uint8Array>, Uint8Array>();
   const { crypto_core_hsalsa20: hsalsa20 } = (nacl as unknown as { lowlevel: LowLevel }).lowlevel;
 
   function ready(secretKey: Secret<Uint8Array>): native.KeyObject {
@@ -56,6 +59,11 @@ export function createNativeSealing(): NativeSealing {
   }
 
   return {
+    publicKey(secretKey) {
+      let bytes = publicKeys.get(secretKey);
+      if (bytes === undefined) publicKeys.set(secretKey, bytes = publicBytes(ready(secretKey)));
+      return bytes;
+    },
     openBox(box, { secretKey, publicKey }) {
       const ephemeral = box.subarray(0, KEY_LENGTH);
       const key = boxKey(ready(secretKey), ephemeral);

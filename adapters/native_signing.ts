@@ -9,6 +9,8 @@ import type { Secret } from "../core/secret.ts";
  * fleets and their portal; loading it costs more than a start of the agent may.
  */
 export interface NativeSigning {
+  /** The 32-byte public key that the 32-byte `seed` makes. */
+  publicKey(seed: Secret<Uint8Array>): Uint8Array;
   /** The 64-byte signature over `bytes`, by the key that the 32-byte `seed` makes. */
   sign(seed: Secret<Uint8Array>, bytes: Uint8Array): Uint8Array;
   /** Whether `signature` is `publicKey`'s over `bytes`; no for keys and signatures that are none. */
@@ -18,6 +20,7 @@ export interface NativeSigning {
 /** What comes before the 32 bytes of a key in DER (RFC 8410). */
 const PRIVATE_PREFIX = "302e020100300506032b657004220420";
 const PUBLIC_PREFIX = "302a300506032b6570032100";
+const KEY_LENGTH = 32;
 /** So many public keys are kept ready. */
 const MOST_KEYS = 200_000;
 
@@ -47,13 +50,20 @@ export function createNativeSigning(): NativeSigning {
   }
 
   return {
+    publicKey: (seed) => publicBytes(privateKey(seed)),
     sign: (seed, bytes) => new Uint8Array(native.sign(null, bytes, privateKey(seed))),
     verify(key, signature, bytes) {
-      if (key.length !== 32 || signature.length !== 64) return false;
+      if (key.length !== KEY_LENGTH || signature.length !== 64) return false;
       const ready = publicKey(key);
       return ready !== null && native.verify(null, bytes, ready, signature);
     },
   };
+}
+
+/** The public half of a pair: the last bytes of its DER. */
+function publicBytes(pair: native.KeyObject): Uint8Array {
+  const der = native.createPublicKey(pair).export({ format: "der", type: "spki" });
+  return new Uint8Array(der.subarray(der.length - KEY_LENGTH));
 }
 
 /** Null for what is no key. The runtime takes keys of a small order, with which any text is signed. */

@@ -4,8 +4,8 @@ import type { ConditionCode } from "../protocol/conditions.ts";
 import type { Config } from "../state/config.ts";
 import { clear, raise } from "../state/conditions.ts";
 import type { Binding } from "../state/identity.ts";
-import type { OpenBox } from "../protocol/sealing.ts";
-import type { HashBody, Sign } from "../protocol/signing.ts";
+import type { KeyWork } from "../protocol/key_work.ts";
+import type { Sign } from "../protocol/signing.ts";
 import type { Store } from "../state/store.ts";
 import type { Channels } from "./channels.ts";
 import type { IdentityHolder } from "./identity_holder.ts";
@@ -13,7 +13,7 @@ import type { ProgramInfo } from "./program_info.ts";
 import type { RequestMemory } from "./request_memory.ts";
 
 /** What every part of the running agent works with. */
-export interface Context {
+export interface Context extends KeyWork {
   readonly ports: Ports;
   readonly program: ProgramInfo;
   readonly config: Config;
@@ -28,12 +28,8 @@ export interface Context {
   readonly trialMs: number;
   /** How long the image of an upgrade has to pass its health gate, milliseconds. */
   readonly gateMs: number;
-  /** How requests are signed. */
+  /** How requests are signed, whether the program said so or not. */
   readonly sign: Sign;
-  /** How sealed boxes are opened; in JavaScript unless told. */
-  readonly openBox?: OpenBox;
-  /** How the bodies of requests are hashed; in JavaScript unless told. */
-  readonly hashBody?: HashBody;
   /** The write that fails for want of room, if one does. */
   readonly diskTrouble: () => DiskError | null;
 }

@@ -8,9 +8,8 @@ import { EnrollAnswer, type EnrollRequest } from "../protocol/enroll.ts";
 import { enrollReactionTo } from "../protocol/enroll_reaction.ts";
 import { describeIssue } from "../protocol/schema_error.ts";
 import { MAX_REFUSALS } from "../protocol/reaction.ts";
-import { sealingPublicKey } from "../protocol/sealing.ts";
+import { PUBLIC_KEYS_IN_SCRIPT } from "../protocol/public_keys.ts";
 import { openAll, scanEnrollAnswer } from "../protocol/secret_positions.ts";
-import { signingPublicKey } from "../protocol/signing.ts";
 import { fail, ok, type Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { saveBootstrap } from "../state/bootstrap.ts";
@@ -121,7 +120,7 @@ async function enrollRequest(
   token: Secret,
   serverId: string,
 ): Promise<EnrollRequest> {
-  const { config, program, ports } = context;
+  const { config, program, ports, publicKeys = PUBLIC_KEYS_IN_SCRIPT } = context;
   const booted = await ports.boot.booted();
   return {
     protocol: 1,
@@ -130,8 +129,8 @@ async function enrollRequest(
     node_name: config.nodeName,
     server_id: serverId,
     public_keys: {
-      signing: encodeBase64(signingPublicKey(keys.signing)),
-      sealing: encodeBase64(sealingPublicKey(keys.sealing)),
+      signing: encodeBase64(publicKeys.signing(keys.signing)),
+      sealing: encodeBase64(publicKeys.sealing(keys.sealing)),
     },
     boot_image_sha256: booted.sha256,
     agent_version: program.version,
@@ -203,14 +202,14 @@ async function storeAnswer(
 
 /** Judges an answer to the enrollment: secrets first, then its form, then whom it is for. */
 function judgeEnrollAnswer(
-  { openBox }: Context,
+  context: Context,
   identity: Identity,
   request: EnrollRequest,
   body: JsonValue,
 ): Result<EnrollAnswer, NotStored> {
   const boxes = scanEnrollAnswer(body);
   if (!boxes.ok) return boxes;
-  const opened = openAll(boxes.value, sealingKeysOf(identity, openBox));
+  const opened = openAll(boxes.value, sealingKeysOf(identity, context));
   if (!opened.ok) return opened;
   const answer = EnrollAnswer.safeParse(body);
   if (!answer.success) {

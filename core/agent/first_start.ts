@@ -1,5 +1,5 @@
 import { k3sConfig } from "../host/k3s_config.ts";
-import { readK3sSettings } from "../host/k3s_settings.ts";
+import { readJoinedServer } from "../host/k3s_settings.ts";
 import { manifestPath } from "../host/manifests.ts";
 import type { ClusterObject } from "../cluster/secrets.ts";
 import { namespaceUid } from "../cluster/kubernetes_facts.ts";
@@ -111,7 +111,7 @@ const KUBE_SYSTEM = { apiVersion: "v1", resource: "namespaces", name: "kube-syst
 async function waitForApi(context: BoundContext): Promise<Advance> {
   const { k8s, log } = context.ports;
   if (!await k8s.ready()) {
-    const joins = await joinedServer(context);
+    const joins = await readJoinedServer(context.ports.disk);
     const first = joins === null
       ? ""
       : `; this server joins ${joins}: until that one is up k3s ends and is started again`;
@@ -128,18 +128,12 @@ async function waitForApi(context: BoundContext): Promise<Advance> {
   return await go(context, { first_start: "write_secrets", kube_system_uid: uid });
 }
 
-/** The server that k3s is told to join; null on the first one of a cluster. */
-async function joinedServer({ ports }: BoundContext): Promise<string | null> {
-  const settings = await readK3sSettings(ports.disk);
-  return settings.ok ? settings.value.server?.url ?? null : null;
-}
-
 async function writeSecrets(context: BoundContext, bootstrap: Bootstrap | null): Promise<Advance> {
   // A desired state that arrived meanwhile is younger than the answer to the enrollment.
   const secrets = context.store.state.desired?.state.secrets ?? bootstrap?.answer.secrets ?? {};
   const opened = openClusterSecrets(secrets, context.identity.sealingKeys);
   // Those of a cluster that there is already are its leader's, and may be younger than this answer.
-  const isJoining = await joinedServer(context) !== null;
+  const isJoining = await readJoinedServer(context.ports.disk) !== null;
   const wanted = opened.ok && isJoining ? await missing(context, opened.value) : opened;
   const applied = wanted.ok ? await applySecrets(context, wanted.value, false) : wanted;
   if (!applied.ok) return waits(applied.error);

@@ -1,5 +1,7 @@
 import type { Disk, DiskError } from "../ports/disk.ts";
-import { type OpenBox, type SealingKey, sealingPublicKey } from "../protocol/sealing.ts";
+import type { KeyWork } from "../protocol/key_work.ts";
+import { PUBLIC_KEYS_IN_SCRIPT } from "../protocol/public_keys.ts";
+import type { SealingKey } from "../protocol/sealing.ts";
 import type { Result } from "../result.ts";
 import { type Binding, type Identity, type KeyPairs, saveIdentity } from "../state/identity.ts";
 
@@ -19,10 +21,10 @@ export interface IdentityHolder {
 export function holdIdentity(
   disk: Disk,
   identity: BoundIdentity,
-  openBox?: OpenBox,
+  keyWork: KeyWork = {},
 ): IdentityHolder {
   let current = identity;
-  let sealingKeys = sealingKeysOf(identity, openBox);
+  let sealingKeys = sealingKeysOf(identity, keyWork);
   return {
     get current() {
       return current;
@@ -35,7 +37,7 @@ export function holdIdentity(
       const saved = await saveIdentity(disk, wanted);
       if (!saved.ok) return saved;
       current = wanted;
-      sealingKeys = sealingKeysOf(wanted, openBox);
+      sealingKeys = sealingKeysOf(wanted, keyWork);
       return saved;
     },
   };
@@ -47,10 +49,13 @@ export function pairsOf({ keys, next, previous }: Identity): readonly KeyPairs[]
 }
 
 /** The keys that open boxes sealed to this identity. */
-export function sealingKeysOf(identity: Identity, openBox?: OpenBox): readonly SealingKey[] {
+export function sealingKeysOf(
+  identity: Identity,
+  { openBox, publicKeys = PUBLIC_KEYS_IN_SCRIPT }: KeyWork = {},
+): readonly SealingKey[] {
   return pairsOf(identity).map(({ sealing }) => ({
     secretKey: sealing,
-    publicKey: sealingPublicKey(sealing),
+    publicKey: publicKeys.sealing(sealing),
     ...(openBox === undefined ? {} : { openBox }),
   }));
 }

@@ -1,6 +1,7 @@
 import type { Disk } from "../ports/disk.ts";
 import { verifyRelease } from "../protocol/dsse.ts";
 import type { Release } from "../protocol/release.ts";
+import type { Verify } from "../protocol/signing.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { readDocument, writeDocument } from "../state/durable.ts";
 import { RELEASE_FILE } from "../state/paths.ts";
@@ -46,7 +47,7 @@ export function openReleases(keep: "in_use" | "aside" = "in_use"): Releases {
   return {
     async get(context, version) {
       const found = held.find((release) => release.version === version) ??
-        await readRelease(context.ports.disk, version, context.program.releaseKeys);
+        await readRelease(context.ports.disk, version, context.program.releaseKeys, context.verify);
       if (found !== null) {
         hold(found);
         return ok(found);
@@ -88,10 +89,11 @@ export async function readRelease(
   disk: Disk,
   version: string,
   releaseKeys: readonly Uint8Array[],
+  verify?: Verify,
 ): Promise<Release | null> {
   // The disk is no authority: what it holds counts only if a built-in key's signature holds today.
   const found = await readDocument(disk, RELEASE_FILE, (bytes) => {
-    const release = verifyRelease(bytes, version, releaseKeys);
+    const release = verifyRelease(bytes, version, releaseKeys, verify);
     return release.ok
       ? { kind: "loaded", value: release.value }
       : { kind: "unreadable", reason: release.error.message };
@@ -128,7 +130,8 @@ async function fromPortal(
       }
       return unavailable(version, outcome.message);
   }
-  const release = verifyRelease(outcome.bytes, version, context.program.releaseKeys);
+  const { program, verify } = context;
+  const release = verifyRelease(outcome.bytes, version, program.releaseKeys, verify);
   if (!release.ok) {
     await context.channels.failed("manifests");
     return fail({

@@ -5,8 +5,7 @@ import { encodeBase64 } from "../protocol/base64.ts";
 import type { PublicKeys } from "../protocol/enroll.ts";
 import { reseal } from "../protocol/reseal.ts";
 import { rotationProof } from "../protocol/rotate_key.ts";
-import { sealingPublicKey } from "../protocol/sealing.ts";
-import { signingPublicKey } from "../protocol/signing.ts";
+import { PUBLIC_KEYS_IN_SCRIPT } from "../protocol/public_keys.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { loadBootstrap, saveBootstrap } from "../state/bootstrap.ts";
 import { type KeyPairs, newKeys } from "../state/identity.ts";
@@ -41,9 +40,10 @@ async function register(context: BoundContext, failures: number): Promise<Regist
   // the keys are registered again: a portal that lost them would refuse them for ever.
   if (next === undefined && previous === undefined) return { kind: "registered" };
   const pair = next ?? used;
+  const { publicKeys = PUBLIC_KEYS_IN_SCRIPT } = context;
   const keys: PublicKeys = {
-    signing: encodeBase64(signingPublicKey(pair.signing)),
-    sealing: encodeBase64(sealingPublicKey(pair.sealing)),
+    signing: encodeBase64(publicKeys.signing(pair.signing)),
+    sealing: encodeBase64(publicKeys.sealing(pair.sealing)),
   };
   const proof = encodeBase64(
     await context.sign(pair.signing, rotationProof(context.binding.agent_id, keys)),
@@ -118,8 +118,8 @@ export async function confirmKeys(context: BoundContext): Promise<void> {
 
 /** Seals what is stored to a pair's key: state.json, then bootstrap.json. */
 async function sealStored(context: BoundContext, to: KeyPairs): Promise<Result<void, string>> {
-  const { store, ports, identity } = context;
-  const publicKey = sealingPublicKey(to.sealing);
+  const { store, ports, identity, publicKeys = PUBLIC_KEYS_IN_SCRIPT } = context;
+  const publicKey = publicKeys.sealing(to.sealing);
   const anew = <T>(document: T): T =>
     reseal(
       document as JsonValue,

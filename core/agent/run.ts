@@ -2,8 +2,8 @@ import type { DiskError } from "../ports/disk.ts";
 import type { Ports } from "../ports/mod.ts";
 import type { Config } from "../state/config.ts";
 import { watchDisk } from "../state/disk_watch.ts";
-import type { OpenBox } from "../protocol/sealing.ts";
-import { type HashBody, type Sign, sign as signInScript } from "../protocol/signing.ts";
+import type { KeyWork } from "../protocol/key_work.ts";
+import { sign as signInScript } from "../protocol/signing.ts";
 import { type Identity, newKeys, saveIdentity } from "../state/identity.ts";
 import { IDENTITY_FILE } from "../state/paths.ts";
 import { openStore } from "../state/store.ts";
@@ -24,7 +24,7 @@ import { type Beginning, readBeginning } from "./start.ts";
 import { noteTrouble } from "./trouble.ts";
 
 /** What the agent is started with. */
-export interface Setup {
+export interface Setup extends KeyWork {
   readonly ports: Ports;
   readonly program: ProgramInfo;
   readonly config: Config;
@@ -36,12 +36,6 @@ export interface Setup {
   readonly trialMs?: number;
   /** How long the image of an upgrade has, milliseconds; 20 minutes where a lab does not say otherwise. */
   readonly gateMs?: number;
-  /** How requests are signed; in JavaScript unless told. */
-  readonly sign?: Sign;
-  /** How sealed boxes are opened; in JavaScript unless told. */
-  readonly openBox?: OpenBox;
-  /** How the bodies of requests are hashed; in JavaScript unless told. */
-  readonly hashBody?: HashBody;
 }
 
 /**
@@ -75,11 +69,10 @@ export async function runAgent(setup: Setup): Promise<RunEnd> {
 }
 
 function openContext(
-  { ports, program, config, stop, ...others }: Setup,
+  { ports, program, config, stop, cycleMs, trialMs, gateMs, ...keyWork }: Setup,
   { state, saved }: Beginning,
   diskTrouble: () => DiskError | null,
 ): Context {
-  const { cycleMs = CYCLE_MS, trialMs = TRIAL_MS, gateMs = GATE_MS, sign = signInScript } = others;
   const store = openStore(ports.disk, state, saved);
   return {
     ports,
@@ -91,12 +84,11 @@ function openContext(
       Math.floor((ports.clock.now() + state.clock_offset_ms) / 1000),
     ),
     stop,
-    cycleMs,
-    trialMs,
-    gateMs,
-    sign,
-    ...(others.openBox === undefined ? {} : { openBox: others.openBox }),
-    ...(others.hashBody === undefined ? {} : { hashBody: others.hashBody }),
+    cycleMs: cycleMs ?? CYCLE_MS,
+    trialMs: trialMs ?? TRIAL_MS,
+    gateMs: gateMs ?? GATE_MS,
+    ...keyWork,
+    sign: keyWork.sign ?? signInScript,
     diskTrouble,
   };
 }
@@ -195,10 +187,10 @@ function present(identity: Identity | null): Identity {
 }
 
 /** Holds the identity that the stage is certain to have an ID in. */
-function hold({ ports, openBox }: Context, identity: Identity | null): IdentityHolder {
+function hold(context: Context, identity: Identity | null): IdentityHolder {
   const { binding, ...keys } = present(identity);
   if (binding === null) throw new Error("this stage has an ID");
-  return holdIdentity(ports.disk, { ...keys, binding }, openBox);
+  return holdIdentity(context.ports.disk, { ...keys, binding }, context);
 }
 
 /** Makes keys and stores them before they are used; null when they could not be stored yet. */

@@ -28,6 +28,26 @@ const MAX_BYTES = 1024 * 1024;
 
 /** Reads k3s's configuration: config.yaml, then the drop-ins in the order of their names (k3s fact A). */
 export async function readK3sSettings(disk: Disk): Promise<Result<K3sSettings, string>> {
+  const files = await readFiles(disk);
+  return files.ok ? mergeK3sSettings(files.value) : files;
+}
+
+/**
+ * The server that this one is told to join; null where it is told none, or where the configuration is
+ * unreadable. The first start asks every two seconds: files in which no key can be `server` are not
+ * understood any further.
+ */
+export async function readJoinedServer(disk: Disk): Promise<string | null> {
+  const files = await readFiles(disk);
+  if (!files.ok || !files.value.some(({ text }) => MAY_NAME_SERVER.test(text))) return null;
+  const settings = mergeK3sSettings(files.value);
+  return settings.ok ? settings.value.server?.url ?? null : null;
+}
+
+/** The key or its short form as a word; with a backslash YAML can write it in other ways. */
+const MAY_NAME_SERVER = /\b(?:server|s)\b|\\/;
+
+async function readFiles(disk: Disk): Promise<Result<readonly K3sConfigFile[], string>> {
   const names = await disk.list(DROP_IN_DIRECTORY);
   if (!names.ok) return fail(names.error.message);
   const dropIns = (names.value ?? []).filter((name) => /\.ya?ml$/.test(name));
@@ -37,7 +57,7 @@ export async function readK3sSettings(disk: Disk): Promise<Result<K3sSettings, s
     if (!read.ok) return fail(read.error.message);
     if (read.value !== null) files.push({ path, text: new TextDecoder().decode(read.value) });
   }
-  return mergeK3sSettings(files);
+  return ok(files);
 }
 
 /** What the files say together: of plain keys the last one counts. The error names the file. */

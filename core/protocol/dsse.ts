@@ -7,7 +7,7 @@ import { decodeBase64, encodeBase64 } from "./base64.ts";
 import { parseBody } from "./json_body.ts";
 import { Envelope, Release } from "./release.ts";
 import { describeIssue } from "./schema_error.ts";
-import { sign, signingPublicKey, verify } from "./signing.ts";
+import { sign, signingPublicKey, type Verify, verify as verifyInScript } from "./signing.ts";
 
 /** The only payload type that is a release manifest (protocol §6). */
 export const RELEASE_PAYLOAD_TYPE = "application/vnd.pbx.release+json";
@@ -38,11 +38,13 @@ export function keyId(publicKey: Uint8Array): string {
 /**
  * Reads and verifies the manifest of release `version` (protocol §6). Nothing of the payload is looked at
  * before a signature by one of the `trusted` release keys holds. Signatures by other keys are ignored.
+ * `verify`: how; in JavaScript unless told.
  */
 export function verifyRelease(
   body: Uint8Array,
   version: string,
   trusted: readonly Uint8Array[],
+  verify: Verify = verifyInScript,
 ): Result<Release, ManifestRejected> {
   if (trusted.length === 0) {
     return rejected("this agent was built without release keys and takes no release");
@@ -53,7 +55,7 @@ export function verifyRelease(
   if (payload === null) {
     return rejected("the envelope's payload is no standard base64 with padding");
   }
-  if (!isSigned(envelope.value, payload, trusted)) {
+  if (!isSigned(envelope.value, payload, trusted, verify)) {
     return rejected(`no signature by a release key of this agent (${keyNames(trusted)}) holds`);
   }
   return readRelease(payload, version);
@@ -103,6 +105,7 @@ function isSigned(
   envelope: Envelope,
   payload: Uint8Array,
   trusted: readonly Uint8Array[],
+  verify: Verify,
 ): boolean {
   const signed = pae(envelope.payloadType, payload);
   return envelope.signatures.some(({ keyid, sig }) => {

@@ -49,6 +49,13 @@ export function sign(seed: Secret<Uint8Array>, bytes: Uint8Array): Uint8Array {
   return ed25519.sign(bytes, seed.reveal());
 }
 
+/** Verifies as {@link verify} does, by whatever means the program has for it. */
+export type Verify = (
+  publicKey: Uint8Array,
+  signature: Uint8Array,
+  bytes: Uint8Array,
+) => boolean;
+
 /**
  * Whether `signature` is `publicKey`'s over `bytes`, by the strict rules of RFC 8032. Keys and signatures
  * of a wrong length, and points that are none, are a plain no.

@@ -1,11 +1,10 @@
-import { createNativeSealing } from "../../adapters/native_sealing.ts";
-import { createNativeSigning } from "../../adapters/native_signing.ts";
+import { createNativeKeyWork } from "../../adapters/native_key_work.ts";
 import { createRunTimeline } from "./run_timeline.ts";
 import { createSimulatedAgent, type Shared, type SimulatedAgent } from "./simulated_agent.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** How a fleet is run. */
-export interface FleetOptions extends Omit<Shared, "timeline" | "sign" | "openBox"> {
+export interface FleetOptions extends Omit<Shared, "timeline" | "keyWork"> {
   /** The numbers of the agents of this process, of the whole fleet's 0 to `agents` - 1. */
   readonly indexes: readonly number[];
   readonly agents: number;
@@ -29,11 +28,9 @@ const END_MS = 10_000;
 /** Runs the agents for as long as asked, or until told to end. */
 export async function runFleet(options: FleetOptions): Promise<FleetEnd> {
   const { clock, stop, durationMs } = options;
-  const { sign } = createNativeSigning();
-  const { openBox } = createNativeSealing();
   const over = new AbortController();
   const timeline = createRunTimeline(clock, over.signal);
-  const shared: Shared = { ...options, sign, openBox, timeline };
+  const shared: Shared = { ...options, keyWork: createNativeKeyWork(), timeline };
   const end = () => over.abort();
   stop.addEventListener("abort", end);
   const agents = options.indexes.map((index) => ({

@@ -3,8 +3,7 @@ import { createNodeRandom } from "../../adapters/node/random.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Http } from "../../core/ports/http.ts";
 import type { Random } from "../../core/ports/random.ts";
-import type { OpenBox } from "../../core/protocol/sealing.ts";
-import type { Sign } from "../../core/protocol/signing.ts";
+import type { KeyWork } from "../../core/protocol/key_work.ts";
 import { createNode, type SimulatedNode } from "../node/node.ts";
 import type { NodeName } from "../node/node_name.ts";
 import type { SimulatedProgram } from "../node/program.ts";
@@ -32,8 +31,7 @@ export interface Shared {
   readonly version: string;
   readonly releaseKeys: readonly Uint8Array[];
   readonly caCerts: readonly string[];
-  readonly sign: Sign;
-  readonly openBox: OpenBox;
+  readonly keyWork: KeyWork;
   readonly durationMs: number;
   /** Cycles are this far apart, milliseconds. */
   readonly cycleMs: number;
@@ -130,8 +128,7 @@ export function createSimulatedAgent(shared: Shared, index: number): SimulatedAg
         http: httpOf,
         releaseKeys: shared.releaseKeys,
         version: shared.version,
-        sign: shared.sign,
-        openBox: shared.openBox,
+        keyWork: shared.keyWork,
         cycleMs: shared.cycleMs,
         ...(shared.programs === undefined ? {} : { programs: shared.programs }),
         observe(event) {

@@ -7,9 +7,7 @@ import type { Clock } from "../../core/ports/clock.ts";
 import type { Http } from "../../core/ports/http.ts";
 import type { Ports } from "../../core/ports/mod.ts";
 import type { Random } from "../../core/ports/random.ts";
-import type { OpenBox } from "../../core/protocol/sealing.ts";
-import type { Sign } from "../../core/protocol/signing.ts";
-import { nativeHashBody } from "../../adapters/native_hash.ts";
+import type { KeyWork } from "../../core/protocol/key_work.ts";
 import { ok } from "../../core/result.ts";
 import { parseConfig } from "../../core/state/config.ts";
 import { CONFIG_FILE, PROGRAM_FILE } from "../../core/state/paths.ts";
@@ -49,10 +47,8 @@ export interface NodeOptions {
   /** What can be fetched, by URL; nothing unless told. */
   readonly programs?: ReadonlyMap<string, SimulatedProgram>;
   readonly times?: StepTimes;
-  /** How the agent signs; in JavaScript unless told. */
-  readonly sign?: Sign;
-  /** How the agent opens sealed boxes; in JavaScript unless told. */
-  readonly openBox?: OpenBox;
+  /** How the agent computes what takes long; in JavaScript unless told. */
+  readonly keyWork?: KeyWork;
   /** How far cycles are apart, milliseconds; 30 s unless told. */
   readonly cycleMs?: number;
   readonly observe?: Observe;
@@ -191,9 +187,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
         ports: mine.ports,
         config: config.value,
         stop: stopping.signal,
-        ...(options.sign === undefined ? {} : { sign: options.sign }),
-        ...(options.openBox === undefined ? {} : { openBox: options.openBox }),
-        hashBody: nativeHashBody,
+        ...options.keyWork,
         ...(options.cycleMs === undefined ? {} : { cycleMs: options.cycleMs }),
         program: {
           version: running,

@@ -1,3 +1,4 @@
+import { nativeHashBody } from "../../adapters/native_hash.ts";
 import type { NativeSealing } from "../../adapters/native_sealing.ts";
 import { createFakeRandom } from "../../adapters/fake/random.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
@@ -131,8 +132,11 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     http: (version) => link.http(version),
     releaseKeys: options.publicKeys,
     version: "0.1.0",
-    sign: options.signing.sign,
-    openBox: options.sealing.openBox,
+    keyWork: {
+      sign: options.signing.sign,
+      openBox: options.sealing.openBox,
+      hashBody: nativeHashBody,
+    },
     programs: catalogue.programs,
     observe,
   });

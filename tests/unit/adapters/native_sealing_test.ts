@@ -20,6 +20,7 @@ Deno.test("native sealing: the same boxes as in JavaScript, and each opens the o
       const plain = new TextEncoder().encode(text);
       const box = native.seal(plain, key.publicKey, ephemeral);
       assert.equal(box, seal(plain, key.publicKey, ephemeral));
+      assert.deepEqual(native.publicKey(key.secretKey), key.publicKey);
       for (const keys of [[key], [{ ...key, openBox: native.openBox }]]) {
         const opened = openSealed(box, keys);
         assert.ok(opened.ok && opened.value.reveal() === text);

@@ -14,6 +14,7 @@ Deno.test("native signing: the same signatures as in JavaScript, and each takes 
       const signature = native.sign(seed, text);
       assert.deepEqual(signature, sign(seed, text));
       assert.ok(native.verify(signingPublicKey(seed), signature, text));
+      assert.deepEqual(native.publicKey(seed), signingPublicKey(seed));
     }),
     { seed: 11, numRuns: 25 },
   );

@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import { createFakeDisk } from "../../../adapters/fake/disk.ts";
 import { createFakeMachine } from "../../../adapters/fake/machine.ts";
 import { findK3sProcesses, isK3sQuiet, k3sWork } from "../../../core/host/k3s_processes.ts";
-import { mergeK3sSettings, readK3sSettings } from "../../../core/host/k3s_settings.ts";
+import {
+  mergeK3sSettings,
+  readJoinedServer,
+  readK3sSettings,
+} from "../../../core/host/k3s_settings.ts";
 import { tokenHash } from "../../../core/host/k3s_token.ts";
 import { isOlderK3s, newestK3s } from "../../../core/host/k3s_version.ts";
 import { Secret } from "../../../core/secret.ts";
@@ -87,5 +91,27 @@ Deno.test("mergeK3sSettings: a server is found under each of its names; bad YAML
   for (const text of ["a: [", "- a", "just words"]) {
     const merged = mergeK3sSettings([{ path: "/etc/x.yaml", text }]);
     assert.match(merged.ok ? "" : merged.error, /^\/etc\/x\.yaml is no YAML mapping/, text);
+  }
+});
+
+Deno.test("readJoinedServer: however YAML writes the key; null where none is told or nothing is readable", async () => {
+  const url = "https://10.0.0.1:6443";
+  const cases: readonly (readonly [string, string | null])[] = [
+    [`server: ${url}`, url],
+    [`"server+" : "${url}"`, url],
+    [`{token: a, s: "${url}"}`, url],
+    [`? 's'\n: ${url}`, url],
+    [`"\\x73erver": ${url}`, url],
+    [`# the cluster's\n"tls-san": ["server"]`, null],
+    [`server: ""`, null],
+    [`server: [`, null],
+    [`cluster-init: true\nkube-apiserver-arg: [a=b]`, null],
+    ["", null],
+  ];
+  for (const [text, server] of cases) {
+    const disk = createFakeDisk();
+    disk.put("/etc/rancher/k3s/config.yaml", "token: a\n");
+    disk.put("/etc/rancher/k3s/config.yaml.d/10-own.yaml", text);
+    assert.equal(await readJoinedServer(disk), server, text);
   }
 });

@@ -1,0 +1,17 @@
+import type { DerivePublicKeys } from "./public_keys.ts";
+import type { OpenBox } from "./sealing.ts";
+import type { HashBody, Sign, Verify } from "./signing.ts";
+
+/** How a program computes what takes long. Whatever it has no means of its own for is done in JavaScript. */
+export interface KeyWork {
+  /** How requests are signed. */
+  readonly sign?: Sign;
+  /** How releases are verified. */
+  readonly verify?: Verify;
+  /** How sealed boxes are opened. */
+  readonly openBox?: OpenBox;
+  /** How public keys are derived. */
+  readonly publicKeys?: DerivePublicKeys;
+  /** How the bodies of requests are hashed. */
+  readonly hashBody?: HashBody;
+}
