@@ -4,6 +4,7 @@ import { DnsLabel, LabelValue } from "../protocol/identifiers.ts";
 import { Secret } from "../secret.ts";
 import { accountName, accountRef, grantObjects } from "./access/grant.ts";
 import { kubeconfig } from "./access/kubeconfig.ts";
+import { onceUp } from "./api_is_up.ts";
 import { defineOperation } from "./definition.ts";
 import { Recipient, sealFor } from "./recipient.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
@@ -41,9 +42,10 @@ export const accessIssue = defineOperation({
   steps: {
     ensure_sa: {
       timeoutMs: TIMEOUT_MS.kubernetes,
-      async run({ params, ports, say }) {
+      async run(tools) {
+        const { params, ports, say } = tools;
         for (const { ref, object } of grantObjects(params)) {
-          const applied = await ports.k8s.apply(ref, object);
+          const applied = await onceUp(tools, () => ports.k8s.apply(ref, object));
           if (!applied.ok) {
             return {
               kind: "failed",
@@ -62,13 +64,15 @@ export const accessIssue = defineOperation({
     token: {
       timeoutMs: TIMEOUT_MS.kubernetes,
       handsSecret: true,
-      async run({ params, ports, secrets }) {
+      async run(tools) {
+        const { params, ports, secrets } = tools;
         const request = {
           apiVersion: "authentication.k8s.io/v1",
           kind: "TokenRequest",
           spec: { expirationSeconds: params.lifetime_s },
         };
-        const answer = await ports.k8s.create(accountRef(accountName(params)), request, "token");
+        const account = accountRef(accountName(params));
+        const answer = await onceUp(tools, () => ports.k8s.create(account, request, "token"));
         if (!answer.ok) return { kind: "failed", message: `no token: ${answer.error.message}` };
         const status = answer.value["status"];
         const token = isJsonObject(status) ? status["token"] : undefined;
@@ -86,10 +90,11 @@ export const accessIssue = defineOperation({
 
     seal: {
       timeoutMs: TIMEOUT_MS.kubernetes,
-      async run({ params, ports, secrets, node }) {
+      async run(tools) {
+        const { params, ports, secrets, node } = tools;
         const token = secrets.get("token");
         if (token === undefined) throw new Error("the step before hands on the token");
-        const authority = await ports.k8s.get(CLUSTER_CA);
+        const authority = await onceUp(tools, () => ports.k8s.get(CLUSTER_CA));
         const data = authority.ok ? authority.value?.["data"] : undefined;
         const caPem = isJsonObject(data) ? data["ca.crt"] : undefined;
         if (typeof caPem !== "string") {

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject } from "../json.ts";
 import type { CollectionRef } from "../ports/k8s.ts";
 import { LabelValue } from "../protocol/identifiers.ts";
 import { ACCESS_LABELS, ACCESS_NAMESPACE, PERSON_LABEL } from "./access/grant.ts";
+import { onceUp } from "./api_is_up.ts";
 import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
 
@@ -55,18 +56,19 @@ export const accessRevoke = defineOperation({
 });
 
 async function removeAll(
-  { ports }: StepTools<Params>,
+  tools: StepTools<Params>,
   kind: CollectionRef,
   { person }: Params,
 ): Promise<number | StepEnd> {
+  const { k8s } = tools.ports;
   const labels = { ...ACCESS_LABELS, ...(person === undefined ? {} : { [PERSON_LABEL]: person }) };
-  const found = await ports.k8s.list(kind, labels);
+  const found = await onceUp(tools, () => k8s.list(kind, labels));
   if (!found.ok) return { kind: "failed", message: `${kind.resource}: ${found.error.message}` };
   let removed = 0;
   for (const object of found.value ?? []) {
     const named = metadataOf(object);
     if (named === null) continue;
-    const gone = await ports.k8s.remove({ ...kind, ...named });
+    const gone = await onceUp(tools, () => k8s.remove({ ...kind, ...named }));
     if (!gone.ok) {
       return { kind: "failed", message: `${kind.resource}/${named.name}: ${gone.error.message}` };
     }

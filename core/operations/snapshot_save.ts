@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { apiIsUp } from "./api_is_up.ts";
 import { defineOperation, type StepTools } from "./definition.ts";
 import { confirmSnapshot } from "./snapshots/confirm_snapshot.ts";
 import { nodeNames } from "./snapshots/find_snapshots.ts";
@@ -21,7 +22,11 @@ export const snapshotSave = defineOperation({
   steps: {
     save: {
       timeoutMs: TIMEOUT_MS.snapshotSave,
-      run: async (tools) => await takeSnapshot(tools, await snapshotOf(tools)),
+      async run(tools) {
+        // k3s is asked for one; where it does not answer, it says why itself.
+        await apiIsUp(tools);
+        return await takeSnapshot(tools, await snapshotOf(tools));
+      },
     },
     confirm_s3: {
       timeoutMs: TIMEOUT_MS.snapshotConfirm,

@@ -1,8 +1,8 @@
+import { apiIsUp } from "../api_is_up.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
 import { confirmSnapshot } from "../snapshots/confirm_snapshot.ts";
 import { nodeNames } from "../snapshots/find_snapshots.ts";
 import { takeSnapshot } from "../snapshots/take_snapshot.ts";
-import { apiIsUp } from "./api_is_up.ts";
 import type { UpgradeParams } from "./params.ts";
 
 /** The name of the snapshot before an upgrade: `+`, which no name of a snapshot has, becomes a dash. */

@@ -94,6 +94,19 @@ for (
   });
 }
 
+Deno.test("access.issue and access.revoke: an API that is only away for a moment is waited for", async () => {
+  for (const fault of [{ kind: "down" }, { kind: "status", status: 503, reason: "" }] as const) {
+    for (const definition of [accessIssue, accessRevoke]) {
+      const machine = withAuthority();
+      machine.k8s.breakWith(fault);
+      void machine.clock.sleep(40_000).then(() => machine.k8s.breakWith(null));
+      const params = definition === accessIssue ? accessOffer({}).params : { person: "ada" };
+      const { result } = await runToy(machine, definition, params);
+      assert.equal(result?.state, "succeeded", JSON.stringify(result));
+    }
+  }
+});
+
 Deno.test("access.issue: without the cluster's certificate authority no kubeconfig is made", async () => {
   const machine = withAuthority();
   machine.k8s.drop("/api/v1/namespaces/kube-system/configmaps/kube-root-ca.crt");

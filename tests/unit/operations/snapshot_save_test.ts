@@ -51,6 +51,22 @@ Deno.test("snapshot.save: an older one of the same name is not this operation's"
   assert.notEqual(result.output?.["file"], `weekly-${NODE}-1700000000`);
 });
 
+Deno.test("snapshot.save: gone on with after a boot, it waits for k3s to be up", async () => {
+  const { machine, result } = await saved({}, ({ k8s, clock, ports }) => {
+    k8s.breakWith({ kind: "down" });
+    void clock.sleep(40_000).then(() => k8s.breakWith(null));
+    const { saveSnapshot } = ports.k3s;
+    Object.assign(ports.k3s, {
+      async saveSnapshot(...call: Parameters<typeof saveSnapshot>) {
+        assert.equal(await k8s.ready(), true, "its server does not answer yet");
+        return await saveSnapshot(...call);
+      },
+    });
+  });
+  assert.equal(result.state, "succeeded", JSON.stringify(result));
+  assert.deepEqual(machine.k3s.runs, [`save pbx-${ID}`]);
+});
+
 function withoutBucket({ disk }: SavingMachine): void {
   const path = "/var/lib/pbx-agent/bootstrap.json";
   const document = JSON.parse(disk.text(path) ?? "");
