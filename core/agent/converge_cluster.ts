@@ -89,8 +89,7 @@ async function keepAddons(
   if (!isAnothers) {
     return await addons.converge(context, { release: release.value, again, stillLeads: leads });
   }
-  for (const { name, enabled } of desired.addons) {
-    if (!enabled) continue;
+  for (const { name } of desired.addons) {
     const taken = await takeOverManifest(disk, log, release.value.addons, name);
     if (!taken.ok) log.write("warn", "manifest_not_taken_over", taken.error.message);
   }

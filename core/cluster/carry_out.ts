@@ -69,7 +69,8 @@ function hasWrites({ apply, prune, remove }: AddonPlan): boolean {
 
 async function carryOutOne(hands: Hands, plan: AddonPlan): Promise<Result<void, Fault>> {
   const { k8s } = hands;
-  if (plan.apply.length > 0) {
+  // What is removed too, or k3s would bring it back at its next start.
+  if (plan.apply.length + plan.remove.length > 0) {
     const taken = await takeOverManifest(hands.disk, hands.log, hands.templates, plan.name);
     if (!taken.ok) return fail({ stop: null, message: taken.error.message });
   }

@@ -167,6 +167,24 @@ Deno.test("carryOut: the first-start manifest is taken over before the first app
   assert.equal(file.ok && file.value?.mode, 0o600);
 });
 
+Deno.test("carryOut: the manifest of an add-on that is removed is taken over before anything goes", async () => {
+  const world = createAddonWorld({ a: { manifest: "ccm" } });
+  const labels = { "pbx.io/managed": "true", "pbx.io/addon": "a" };
+  world.k8s.write(chartPath("a"), chartObject("a", { metadata: { labels } }), "deploy@node");
+  world.addons = [addon("a", false)];
+  let wasTaken = false;
+  const k8s: K8s = {
+    ...world.k8s,
+    remove(...call) {
+      wasTaken = world.disk.text(skipPath("ccm")) !== null;
+      return world.k8s.remove(...call);
+    },
+  };
+  await carryOut({ ...world, k8s, stillLeads: () => true }, await world.plan());
+  assert.ok(wasTaken, "k3s would bring it back at its next start");
+  assert.deepEqual(await world.turn(), { a: "removed" });
+});
+
 Deno.test("carryOut: an add-on whose requirement failed to apply waits, others go on", async () => {
   const world = createAddonWorld({ a: {}, b: { requires: ["a"] }, c: {} });
   world.addons = [addon("a"), addon("b"), addon("c")];
