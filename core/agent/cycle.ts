@@ -12,7 +12,7 @@ import { openOwnUpdate, type OwnUpdate } from "./own_update.ts";
 import { type Observation, type Observer, openObserver } from "./observe.ts";
 import { openReleases, type Releases } from "./releases.ts";
 import { buildReport } from "./report.ts";
-import { adoptKeys, confirmKeys } from "./rotation.ts";
+import { adoptKeys, confirmKeys, sealedToStay } from "./rotation.ts";
 import { takeOffer } from "./take_offer.ts";
 import { clearTrouble, noteTrouble } from "./trouble.ts";
 
@@ -114,8 +114,10 @@ export async function sync(
   switch (outcome.do) {
     case "apply": {
       const synced = await receive(context, parts, outcome.body, report.desired.tag !== null);
-      if (synced.end === "accepted") await (outcome.current ? confirmKeys : adoptKeys)(context);
-      return synced;
+      if (synced.end !== "accepted") return synced;
+      const operation = sealedToStay(context, synced.operation);
+      await (outcome.current ? confirmKeys : adoptKeys)(context);
+      return { ...synced, operation };
     }
     case "stop":
       await noteTrouble(context, "revoked", `the portal refuses this identity: ${outcome.message}`);

@@ -94,6 +94,8 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
       const current = keys === context.identity.current.keys;
       return { do: "apply", body: meaning.body, bytes: reply.value.body, current };
     }
+    // Stored at once, whoever asked: the life of the agent ends with it, and not with the next sync.
+    if (reaction.do === "stop") await context.store.keep((now) => ({ ...now, revoked: true }));
     await book(context, request.channel, reaction);
     return reaction;
   }
@@ -138,7 +140,17 @@ function isRefused(context: BoundContext, key: string): boolean {
 const UTF8 = new TextEncoder();
 
 function bodyOf({ body }: SignedRequest): Uint8Array {
-  return body === undefined ? new Uint8Array() : UTF8.encode(JSON.stringify(body));
+  return body === undefined ? new Uint8Array() : UTF8.encode(jsonText(body));
+}
+
+/**
+ * JSON that every reader takes. A text that was cut between the two halves of a character, or came so, is
+ * written as an escape of half a character, and strict readers refuse the whole body for it.
+ */
+function jsonText(body: JsonValue): string {
+  const text = JSON.stringify(body);
+  if (!text.includes("\\ud")) return text;
+  return text.replace(/\\(?:(ud[89a-f][0-9a-f]{2})|.)/g, (as, half) => half ? "\\ufffd" : as);
 }
 
 function digestOf(context: BoundContext, body: Uint8Array): string {

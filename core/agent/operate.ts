@@ -24,13 +24,21 @@ export async function operate(
   leads = () => true,
 ): Promise<void> {
   const { store, ports } = context;
+  const untilCut = async () => {
+    changed();
+    await ports.clock.sleep(CUT_MS, context.stop);
+  };
   const engine: EngineContext = {
     ports,
     node: await nodeFacts(context, await readBootstrap(context)),
     sealingKeys: () => context.identity.sealingKeys,
-    rotation: openRotation(context),
+    rotation: openRotation(context, untilCut),
     leads,
-    release: (version) => openReleases("aside").get(context, version),
+    async release(version) {
+      const found = await openReleases("aside").get(context, version);
+      if (!found.ok && found.error.code === "stop") await untilCut();
+      return found;
+    },
     rememberCluster: (uid) => store.commit((state) => ({ ...state, kube_system_uid: uid })),
     stop: context.stop,
     timestamp: () => timestamp(context),
@@ -63,6 +71,12 @@ export async function operate(
     { operation: id, kind, state: result?.state },
   );
 }
+
+/**
+ * How long an operation whose request was answered with 401 waits to be cut off, milliseconds: serving ends
+ * for that, and the step stays the recorded one.
+ */
+const CUT_MS = 10_000;
 
 async function nodeFacts(
   context: BoundContext,

@@ -1,8 +1,8 @@
-import type { JsonValue } from "../json.ts";
+import { isJsonObject, type JsonValue } from "../json.ts";
 import type { Registration, Rotation } from "../operations/rotation.ts";
-import { backoffMs } from "../protocol/backoff.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
 import type { PublicKeys } from "../protocol/enroll.ts";
+import type { Operation } from "../protocol/operation.ts";
 import { reseal } from "../protocol/reseal.ts";
 import { rotationProof } from "../protocol/rotate_key.ts";
 import { PUBLIC_KEYS_IN_SCRIPT } from "../protocol/public_keys.ts";
@@ -13,8 +13,11 @@ import type { State } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
 import { exchange } from "./exchange.ts";
 
-/** The rotation of this agent's keys (protocol §7). */
-export function openRotation(context: BoundContext): Rotation {
+/**
+ * The rotation of this agent's keys (protocol §7). `refused`: the portal refuses this identity by both
+ * pairs; resolves when serving has ended for it.
+ */
+export function openRotation(context: BoundContext, refused: () => Promise<void>): Rotation {
   const { identity, ports } = context;
   return {
     async prepare() {
@@ -26,7 +29,7 @@ export function openRotation(context: BoundContext): Rotation {
       const saved = await identity.change((now) => ({ ...now, next }));
       return saved.ok ? ok(next.created_at) : fail(saved.error.message);
     },
-    register: (failures) => register(context, failures),
+    register: () => register(context, refused),
     takeOver: () => takeOver(context),
     isConfirmed: () =>
       identity.current.next === undefined && identity.current.previous === undefined,
@@ -34,11 +37,21 @@ export function openRotation(context: BoundContext): Rotation {
   };
 }
 
-async function register(context: BoundContext, failures: number): Promise<Registration> {
+async function register(
+  context: BoundContext,
+  refused: () => Promise<void>,
+): Promise<Registration> {
+  const { channels } = context;
+  const later = (why: string): Registration => ({
+    kind: "later",
+    ms: channels.waitMs("rotation"),
+    why,
+  });
   const { keys: used, next, previous } = context.identity.current;
   // A crash after the take-over, before the step was recorded as done. Until a sync has confirmed them
   // the keys are registered again: a portal that lost them would refuse them for ever.
   if (next === undefined && previous === undefined) return { kind: "registered" };
+  if (channels.waitMs("rotation") > 0) return later("the wait before is not over yet");
   const pair = next ?? used;
   const { publicKeys = PUBLIC_KEYS_IN_SCRIPT } = context;
   const keys: PublicKeys = {
@@ -49,30 +62,32 @@ async function register(context: BoundContext, failures: number): Promise<Regist
     await context.sign(pair.signing, rotationProof(context.binding.agent_id, keys)),
   );
   const outcome = await exchange(context, {
-    channel: null,
+    channel: "rotation",
     method: "POST",
     path: "/rotate-key",
     body: { public_keys: keys, proof },
   });
   switch (outcome.do) {
     case "apply":
+      if (!isJsonObject(outcome.body)) {
+        await channels.failed("rotation");
+        return later("the answer is malformed: it is no object");
+      }
+      await channels.succeeded("rotation");
       return { kind: "registered" };
     case "aborted":
       return { kind: "aborted" };
     case "stop":
+      await refused();
       return { kind: "refused", message: `the portal refuses both keys: ${outcome.message}` };
     case "give_up":
       return { kind: "refused", message: `the portal refuses the new keys: ${outcome.message}` };
     case "wait":
-      return { kind: "later", ms: outcome.ms, why: "the portal asks to wait" };
+      return later("the portal asks to wait");
     case "update":
       return { kind: "refused", message: "the portal takes no agent this old" };
     case "back_off":
-      return {
-        kind: "later",
-        ms: backoffMs(failures, context.ports.random.fraction()),
-        why: outcome.message,
-      };
+      return later(outcome.message);
   }
 }
 
@@ -116,6 +131,22 @@ export async function confirmKeys(context: BoundContext): Promise<void> {
   ports.log.write("error", "keys_not_rotated", `the old keys are kept for now: ${why}`);
 }
 
+/**
+ * An operation that came with a sync's answer, as it can be kept when that sync confirms a rotation: what
+ * the portal sealed to the old key before it knew of that counts too (protocol §7).
+ */
+export function sealedToStay(
+  { identity, ports, publicKeys = PUBLIC_KEYS_IN_SCRIPT }: BoundContext,
+  operation: Operation | null,
+): Operation | null {
+  const { keys, next, previous } = identity.current;
+  if (operation === null || next === undefined && previous === undefined) return operation;
+  const publicKey = publicKeys.sealing((next ?? keys).sealing);
+  const draw = () => ports.random.bytes(32);
+  const params = reseal(operation.params as JsonValue, identity.sealingKeys, publicKey, draw);
+  return { ...operation, params: params as Operation["params"] };
+}
+
 /** Seals what is stored to a pair's key: state.json, then bootstrap.json. */
 async function sealStored(context: BoundContext, to: KeyPairs): Promise<Result<void, string>> {
   const { store, ports, identity, publicKeys = PUBLIC_KEYS_IN_SCRIPT } = context;
@@ -127,7 +158,13 @@ async function sealStored(context: BoundContext, to: KeyPairs): Promise<Result<v
       publicKey,
       () => ports.random.bytes(32),
     ) as T;
-  const stored = await store.commit((state): State => ({ ...state, desired: anew(state.desired) }));
+  const stored = await store.commit((state): State => ({
+    ...state,
+    desired: anew(state.desired),
+    operation: state.operation === null
+      ? null
+      : { ...state.operation, params: anew(state.operation.params) },
+  }));
   if (!stored.ok) return fail(stored.error.message);
   const bootstrap = await loadBootstrap(ports.disk);
   if (!bootstrap.ok) return fail(bootstrap.error.message);

@@ -52,6 +52,11 @@ export async function serve(
   await noteBoot(context);
   await settleUpgrade(context);
   while (!context.stop.aborted) {
+    // The request of an operation may have been refused beside the other tasks.
+    if (context.store.state.revoked) {
+      operations.abort();
+      return "revoked";
+    }
     let nextTask: Task | null = null;
     let nextDue = Number.POSITIVE_INFINITY;
     for (const task of tasks) {

@@ -24,8 +24,8 @@ export const agentRotateKey = defineOperation({
     register: {
       timeoutMs: TIMEOUT_MS.portal,
       async run({ rotation, ports, signal, say }) {
-        for (let failures = 1; !signal.aborted; failures++) {
-          const registration = await rotation.register(failures);
+        while (!signal.aborted) {
+          const registration = await rotation.register();
           if (registration.kind === "aborted") break;
           if (registration.kind === "refused") {
             return { kind: "failed", code: "not_registered", message: registration.message };

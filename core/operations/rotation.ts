@@ -13,7 +13,7 @@ export interface Rotation {
   /** Makes the next pairs and stores them, unless that was done before. Gives when they were made. */
   prepare(): Promise<Result<string, string>>;
   /** Asks the portal once to take the next pairs. It may be asked again and again. */
-  register(failures: number): Promise<Registration>;
+  register(): Promise<Registration>;
   /** Seals what is stored to the next pair, and makes it the one in use; the one before is kept. */
   takeOver(): Promise<Result<void, string>>;
   /** Whether a sync with the pair in use has succeeded since, so that the one before is gone. */
