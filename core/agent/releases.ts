@@ -38,6 +38,15 @@ export function openReleases(keep: "in_use" | "aside" = "in_use"): Releases {
   // The one in use, and one that is offered and perhaps never taken.
   let held: readonly Release[] = [];
   let refusal: Refusal | null = null;
+  /** What the disk did not take: tried again for as long as the release is in use. */
+  let owed: { readonly version: string; readonly bytes: Uint8Array } | null = null;
+
+  async function save(context: BoundContext, version: string, bytes: Uint8Array): Promise<void> {
+    if (keep === "aside") return;
+    const kept = await writeDocument(context.ports.disk, RELEASE_FILE, bytes);
+    owed = kept.ok ? null : { version, bytes };
+    if (!kept.ok) context.ports.log.write("warn", "release_not_kept", kept.error.message);
+  }
 
   function hold(release: Release): void {
     const others = held.filter(({ version }) => version !== release.version);
@@ -50,6 +59,7 @@ export function openReleases(keep: "in_use" | "aside" = "in_use"): Releases {
         await readRelease(context.ports.disk, version, context.program.releaseKeys, context.verify);
       if (found !== null) {
         hold(found);
+        if (owed?.version === version) await save(context, version, owed.bytes);
         return ok(found);
       }
       if (context.channels.waitMs("manifests") > 0) {
@@ -57,16 +67,19 @@ export function openReleases(keep: "in_use" | "aside" = "in_use"): Releases {
         if (refusal === null) return unavailable(version, "waiting after earlier trouble");
         if (refusal.version === version) return fail(refusal.error);
         // A release that was refused says nothing about another one; trouble on the way does.
+        // But a wait that the portal asked for holds for all of them.
+        const isAsked = context.store.state.channels.manifests.retry_after_until !== null;
         const isOwn = refusal.error.code === "manifest_rejected" ||
           version === context.requests.demanded();
-        if (!isOwn) {
-          return unavailable(version, refusal.error.message);
-        }
+        if (isAsked || !isOwn) return unavailable(version, refusal.error.message);
       }
-      const fetched = await fromPortal(context, version, keep);
+      const fetched = await fromPortal(context, version);
       refusal = fetched.ok ? null : { version, error: fetched.error };
-      if (fetched.ok) hold(fetched.value);
-      return fetched;
+      if (!fetched.ok) return fetched;
+      const { release, bytes } = fetched.value;
+      hold(release);
+      await save(context, version, bytes);
+      return ok(release);
     },
   };
 }
@@ -104,9 +117,9 @@ export async function readRelease(
 async function fromPortal(
   context: BoundContext,
   version: string,
-  keep: "in_use" | "aside",
-): Promise<Result<Release, NoRelease>> {
-  const path = `/releases/${encodeURIComponent(version)}/manifest`;
+): Promise<Result<{ readonly release: Release; readonly bytes: Uint8Array }, NoRelease>> {
+  // As it is: what a version may have needs no escape, and `+` is one of its own characters (protocol §8).
+  const path = `/releases/${version}/manifest`;
   const outcome = await exchange(context, { channel: "manifests", method: "GET", path });
   switch (outcome.do) {
     case "apply":
@@ -140,16 +153,12 @@ async function fromPortal(
     });
   }
   await context.channels.succeeded("manifests");
-  if (keep === "in_use") {
-    const kept = await writeDocument(context.ports.disk, RELEASE_FILE, outcome.bytes);
-    if (!kept.ok) context.ports.log.write("warn", "release_not_kept", kept.error.message);
-  }
   context.ports.log.write(
     "info",
     "manifest_verified",
     `the manifest of release ${version} verifies`,
   );
-  return release;
+  return ok({ release: release.value, bytes: outcome.bytes });
 }
 
 function unavailable(version: string, why: string): Result<never, NoRelease> {

@@ -168,3 +168,36 @@ Deno.test("manifest: one that was rejected stays so over a restart, while the wa
   }
   await world.stop();
 });
+
+Deno.test("manifest: what the disk did not take is written as soon as it does, without another request", async () => {
+  const world = await createSettledWorld();
+  world.disk.onCall((operation, path) =>
+    operation === "write" && path.startsWith(RELEASE_FILE) ? "full" : null
+  );
+  publish(world);
+  world.portal.desire({ release: NEXT, addons: [{ name: "x", enabled: false, options: {} }] });
+  await world.pass(100_000);
+  assert.equal(world.lastReport().desired.revision, 2);
+  world.disk.onCall(() => null);
+  await world.pass(70_000);
+  await world.stop();
+  // Until the portal is there again the agent knows its release from the disk.
+  world.portal.down = true;
+  world.start();
+  await world.pass(100_000);
+  assert.equal(world.requests(`/releases/${NEXT}/manifest`), 1);
+  assert.doesNotMatch(world.log.text(), /no add-on is looked at/);
+  await world.stop();
+});
+
+Deno.test("manifest: a version's plus sign stands in the path as it is", async () => {
+  const version = "1.0.1+build.7";
+  const world = await createSettledWorld();
+  const payload = { ...firstRelease().payload as JsonObject, version };
+  world.portal.portal.state.releases.set(version, { ...firstRelease(), payload });
+  world.portal.desire({ release: version });
+  await world.pass(70_000);
+  assert.equal(world.requests(`/releases/${version}/manifest`), 1);
+  assert.equal(world.lastReport().desired.revision, 2);
+  await world.stop();
+});
