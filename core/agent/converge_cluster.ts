@@ -30,7 +30,8 @@ export interface ClusterKeeper {
 export function openClusterKeeper(): ClusterKeeper {
   const open = openOnceEach();
   const addons = openAddonKeeper();
-  let applyAgainAt = Number.NEGATIVE_INFINITY;
+  // Of a start nobody knows when all of it was applied last; what differs is applied at once anyway.
+  let applyAgainAt: number | null = null;
 
   async function keepSecrets(context: BoundContext, { secrets }: DesiredState, turn: Turn) {
     if (!turn.leads()) return true;
@@ -48,6 +49,7 @@ export function openClusterKeeper(): ClusterKeeper {
       // The first start writes the Secrets itself; the leader keeps them from then on.
       if (desired === undefined || context.store.state.first_start !== "done") return "done";
       const now = context.ports.clock.monotonic();
+      applyAgainAt ??= now + APPLY_AGAIN_MS;
       const turn = { again: now >= applyAgainAt, leads };
       const secrets = await keepSecrets(context, desired, turn);
       const kept = await keepAddons(context, desired, { ...turn, releases, addons });

@@ -38,6 +38,18 @@ Deno.test("cluster: the Secrets are applied again every 10 minutes", async () =>
   await world.stop();
 });
 
+Deno.test("cluster: a start of the agent is no reason to write what does not differ", async () => {
+  const world = await createSettledWorld();
+  world.kill();
+  world.k8s.forgetRequests();
+  world.start();
+  await world.pass(5 * 60_000);
+  assert.equal(world.k8s.writes(), 0);
+  await world.pass(6 * 60_000);
+  assert.equal(world.k8s.writes(), 2, "the 10 minutes are over");
+  await world.stop();
+});
+
 Deno.test("cluster: what was changed by hand is put right in the next cycle", async () => {
   const world = await createSettledWorld();
   const { hcloud } = plainSecrets(world);
