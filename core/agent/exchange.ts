@@ -1,7 +1,7 @@
 import type { JsonValue } from "../json.ts";
 import { type Meaning, meaningOf } from "../protocol/answer.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
-import { MAX_REFUSALS, type Reaction, reactionTo } from "../protocol/reaction.ts";
+import { MAX_REFUSALS, type Memory, type Reaction, reactionTo } from "../protocol/reaction.ts";
 import { hashBody, signedBytesOf } from "../protocol/signing.ts";
 import type { KeyPairs } from "../state/identity.ts";
 import type { ChannelName } from "../state/state.ts";
@@ -83,7 +83,7 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
     }
     if (meaning.kind === "clock_skew") await learnOffset(context, meaning.portalTime);
     const { reaction, memory } = reactionTo(meaning, context.requests.of(memoryKey));
-    context.requests.remember(memoryKey, memory);
+    context.requests.remember(memoryKey, inARow(request, meaning, memory));
     noteDemand(context, request, meaning);
     if (reaction.do === "sign_again") {
       if (request.once !== true) continue;
@@ -160,6 +160,12 @@ function digestOf(context: BoundContext, body: Uint8Array): string {
 /** `digest`: what `hashBody` gives for the body. */
 function keyOf({ method, path }: SignedRequest, digest: string): string {
   return `${method} ${path} ${digest}`;
+}
+
+/** What refuses syncs is counted in a row (protocol §1): anything else in between begins the count anew. */
+function inARow({ channel }: SignedRequest, meaning: Meaning, memory: Memory): Memory {
+  const isRefusal = meaning.kind === "rejected" || meaning.kind === "replayed";
+  return channel !== "sync" || isRefusal ? memory : { ...memory, refused: 0 };
 }
 
 /** A manifest that is not there (404) may still come: it is asked for in later cycles, however often. */

@@ -2,6 +2,7 @@ import { type EngineContext, failOperation, runOperation } from "../operations/e
 import type { NodeFacts } from "../operations/node_facts.ts";
 import { pruneOperationLogs } from "../operations/operation_log.ts";
 import { withJournal } from "../operations/outbox.ts";
+import { lateRefusal } from "../operations/offer.ts";
 import { definitionOf } from "../operations/registry.ts";
 import { heldCluster } from "../operations/restore/hold.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
@@ -52,6 +53,14 @@ export async function operate(
     },
   };
   const { id, kind } = engine.journal();
+  const late = lateRefusal(engine.journal(), correctedNow(context));
+  if (late !== null) {
+    const refused = await engine.record((journal) => ({ ...journal, result: late }));
+    // What could not be stored is looked at again by the next turn.
+    if (!refused.ok) await ports.clock.sleep(STORE_AGAIN_MS, context.stop);
+    else ports.log.write("error", "operation_ended", `operation ${id} (${kind}) ${late.message}`);
+    return;
+  }
   await pruneOperationLogs(
     ports.disk,
     (known) => known === id || Object.hasOwn(store.state.finished, known),
@@ -71,6 +80,9 @@ export async function operate(
     { operation: id, kind, state: result?.state },
   );
 }
+
+/** How long to wait until what the disk did not take is tried again, milliseconds. */
+const STORE_AGAIN_MS = 5_000;
 
 /**
  * How long an operation whose request was answered with 401 waits to be cut off, milliseconds: serving ends

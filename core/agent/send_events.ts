@@ -65,10 +65,15 @@ export async function sendEvents(
   }
 }
 
-/** Whether the portal refused this result for good since the agent's start, so that it cannot go again. */
+/**
+ * Whether the portal refused this result for good since the agent's start, whole and alone, so that it
+ * cannot go again.
+ */
 export function wasGivenUp(context: BoundContext, journal: Journal): boolean {
-  const alone = eventsRequest({ ...journal, result_alone: true });
-  return alone !== null && wasRefused(context, requestOf(journal.id, alone));
+  return [false, true].every((result_alone) => {
+    const request = eventsRequest({ ...journal, result_alone });
+    return request !== null && wasRefused(context, requestOf(journal.id, request));
+  });
 }
 
 function requestOf(id: string, sent: EventsRequest): SignedRequest {

@@ -9,11 +9,18 @@ import type { Journal, StepRecord } from "../state/journal.ts";
 
 /** The journal of an operation that is accepted and has not begun a step. */
 export function begun(
-  operation: { readonly id: string; readonly kind: string; readonly params: JsonObject },
+  operation: {
+    readonly id: string;
+    readonly kind: string;
+    readonly params: JsonObject;
+    readonly expires_at?: string | undefined;
+  },
   at: string,
 ): Journal {
-  const { id, kind, params } = operation;
-  return { id, kind, params, begun_at: at, step: null, steps: [], handed: {}, events: [], seq: 0 };
+  const { id, kind, params, expires_at } = operation;
+  const expiry = expires_at === undefined ? {} : { expires_at };
+  const nothing = { step: null, steps: [], handed: {}, events: [], seq: 0 };
+  return { id, kind, params, begun_at: at, ...expiry, ...nothing };
 }
 
 /** The journal of an operation that ends before it begins. */

@@ -47,7 +47,11 @@ export function judgeOffer(
   const servers = state.desired?.state.servers ?? 1;
   const refusal = refusalOf(operation, definition, { ...facts, servers });
   if (refusal !== null) return { kind: "take", journal: answered({ id, kind }, refusal, at) };
-  return { kind: "take", journal: begun({ id, kind, params: operation.params as JsonObject }, at) };
+  const { params, expires_at } = operation;
+  return {
+    kind: "take",
+    journal: begun({ id, kind, params: params as JsonObject, expires_at }, at),
+  };
 }
 
 /** Longest kind that is kept; ours are far shorter. */
@@ -67,7 +71,7 @@ function refusalOf(
   const expiry = expires !== undefined && Rfc3339.safeParse(expires).success
     ? Date.parse(expires)
     : null;
-  if (expiry !== null && expiry <= now) return refused("expired", `expired at ${expires}`);
+  if (expiry !== null && expiry <= now) return expired(expires);
   if (definition.needsApi && !apiUp) {
     const nor = definition.apiMayBeElsewhere === true
       ? ", nor does its cluster's at the server that k3s joins"
@@ -90,6 +94,20 @@ function refusalOf(
     return refused("invalid_params", describeIssue(params.error, ["params"]));
   }
   return null;
+}
+
+/**
+ * The refusal of an operation that was taken in hand and expired before its first step: a crash, or a disk
+ * that took nothing, may lie in between. Null for any other.
+ */
+export function lateRefusal(journal: Journal, now: number): OperationResult | null {
+  const { expires_at, step } = journal;
+  const isLate = expires_at !== undefined && step === null && Date.parse(expires_at) <= now;
+  return isLate ? expired(expires_at) : null;
+}
+
+function expired(at: string | undefined): OperationResult {
+  return refused("expired", `expired at ${at}`);
 }
 
 /** Whether a consent says who and when; one that says it in a wrong form is a wrong parameter. */

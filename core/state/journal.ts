@@ -22,6 +22,8 @@ export const Journal = z.object({
   /** As they came; secrets in them stay sealed. */
   params: JsonMap,
   begun_at: Rfc3339,
+  /** When the operation expires where it has not begun by then. */
+  expires_at: Rfc3339.optional(),
   /** The last step that began; null before the first. Stored before the step runs. */
   step: z.string().nullable(),
   steps: z.array(StepRecord),

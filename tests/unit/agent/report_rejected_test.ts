@@ -37,3 +37,21 @@ Deno.test("report_rejected: after a restart the result goes again where its oper
   assert.deepEqual(world.conditions(), []);
   await world.stop();
 });
+
+Deno.test("report_rejected: a result that was refused with its events goes once more, whole, where its operation is offered again", async () => {
+  const world = await createSettledWorld();
+  const path = "/operations/first/events";
+  world.portal.fault({ match: { path }, count: null, action: REFUSED });
+  const access_key = { plain: "ACCESSKEY" };
+  const secret_key = { plain: "secret-key" };
+  const bucket = { endpoint: "s3.test", bucket: "snapshots", region: "lab-1", folder: "" };
+  const params = { ...bucket, access_key, secret_key };
+  const operation = world.portal.offer({ id: "first", kind: "s3.verify", params });
+  while (!world.conditions().includes("report_rejected")) await world.pass(5_000);
+  world.portal.portal.memory.faults.length = 0;
+  await world.pass(400_000);
+  assert.equal(operation.result?.state, "succeeded", "without a restart");
+  assert.ok(operation.result?.output !== undefined, "with its output");
+  assert.deepEqual(world.conditions(), []);
+  await world.stop();
+});

@@ -218,3 +218,15 @@ Deno.test("sync: begins as soon as the enrollment is stored, with a k3s that nev
   assert.deepEqual(conditions, []);
   await world.stop();
 });
+
+Deno.test("sync: refusals count in a row: another answer in between begins anew", async () => {
+  const world = await createSettledWorld();
+  for (const status of [400, 400, 503, 400]) {
+    answerSyncWith(world, refusal(status, "invalid_request"));
+  }
+  const apart = gaps(await syncsWithin(world, 400_000));
+  // 5, 10 and 20 s, and then the fourth step: not the longest one.
+  const fourth = apart[3] ?? 0;
+  assert.ok(fourth >= 32 && fourth <= 48, apart.join());
+  await world.stop();
+});
