@@ -26,6 +26,12 @@ export interface HostKeeper {
    * now. What cannot be written is tried again in the next cycle.
    */
   converge(context: BoundContext): Promise<void>;
+  /**
+   * Whether k3s is still coming up from a restart of the agent's own, which systemd was only told of: no
+   * operation that needs the API begins in it or is refused for it. `apiUp`: seen before this
+   * cycle's converging.
+   */
+  isRestarting(context: BoundContext, apiUp: boolean): boolean;
   /** Whether k3s runs with other drop-ins than those on the disk. */
   pending(context: BoundContext): Promise<PendingRestart>;
 }
@@ -35,6 +41,7 @@ export function openHostKeeper(): HostKeeper {
   const hashesOf = openHasher();
   const watch = openRestartWatch();
   const search = openWindowSearch();
+  let restart: { readonly at: number; isFresh: boolean } | null = null;
   let made: { readonly of: HostSettings; readonly files: readonly WantedFile[] } | null = null;
 
   function wanted(host: HostSettings): readonly WantedFile[] {
@@ -58,11 +65,24 @@ export function openHostKeeper(): HostKeeper {
       const current = isThere
         ? hashesOf(files)
         : await readDropInHashes(context.ports.disk, hashesOf);
-      await restartIfDue(context, current, { watch, search });
+      if (await restartIfDue(context, current, { watch, search })) {
+        restart = { at: context.ports.clock.monotonic(), isFresh: true };
+      }
+    },
+    isRestarting({ ports }, apiUp) {
+      if (restart === null) return false;
+      // What was seen before it was ordered says nothing of it.
+      const isUp = apiUp && !restart.isFresh;
+      if (isUp || ports.clock.monotonic() - restart.at >= RESTART_MS) restart = null;
+      else restart.isFresh = false;
+      return restart !== null;
     },
     pending: ({ ports, store }) => readPendingRestart(ports.disk, store.state, hashesOf),
   };
 }
+
+/** How long k3s may take to be up again, milliseconds. */
+const RESTART_MS = 180_000;
 
 interface WantedFile extends DropIn {
   readonly bytes: Uint8Array;
@@ -133,23 +153,24 @@ async function writeDropIn(context: BoundContext, file: WantedFile): Promise<boo
   return false;
 }
 
+/** True where k3s was told to restart just now. */
 async function restartIfDue(
   context: BoundContext,
   current: DropInHashes,
   { watch, search }: { readonly watch: RestartWatch; readonly search: typeof nextWindow },
-): Promise<void> {
+): Promise<boolean> {
   const { systemd, log, machine } = context.ports;
   const pending = restartPending(context.store.state, current);
   if (pending.pending && await watch.look(machine, current)) {
     log.write("info", "k3s_restarted", "k3s was started anew, and runs with every drop-in now");
     await context.store.keep((state) => ({ ...state, k3s_drop_ins: current }));
     await clearConditions(context, "k3s_restart_pending");
-    return;
+    return false;
   }
   if (!pending.pending) {
     watch.forget();
     await clearConditions(context, "k3s_restart_pending");
-    return;
+    return false;
   }
   const decision = mayRestart({
     pending: true,
@@ -159,12 +180,12 @@ async function restartIfDue(
   }, search);
   if (!decision.restart) {
     await raiseCondition(context, "k3s_restart_pending", `${pending.reason}; ${decision.why}`);
-    return;
+    return false;
   }
   const stopped = await whyStopped(context);
   if (stopped !== null) {
     await raiseCondition(context, "k3s_restart_pending", `${pending.reason}; ${stopped}`);
-    return;
+    return false;
   }
   // Read before the restart: a drop-in that changes after it is pending again.
   const hashes = await readDropInHashes(context.ports.disk);
@@ -180,10 +201,11 @@ async function restartIfDue(
       "k3s_restart_pending",
       `k3s could not be restarted: ${restarted.error.message}`,
     );
-    return;
+    return false;
   }
   await context.store.keep((state) => ({ ...state, k3s_drop_ins: hashes }));
   await clearConditions(context, "k3s_restart_pending");
+  return true;
 }
 
 /** Why k3s does not run, where somebody wants that: a restart would start it. */

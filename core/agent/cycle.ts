@@ -1,3 +1,4 @@
+import { definitionOf } from "../operations/registry.ts";
 import type { Operation } from "../protocol/operation.ts";
 import type { JsonValue } from "../json.ts";
 import { accept, refuse } from "./accept.ts";
@@ -79,9 +80,16 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
   const leads = () => isLeader(context, parts.leader, observation);
   const converged = await parts.cluster.converge(context, parts.releases, leads);
   if (converged !== "done") return converged;
-  if (synced.end === "accepted") await takeOffer(context, synced.operation, observation.apiUp);
+  const isRestarting = parts.host.isRestarting(context, observation.apiUp);
+  if (synced.end === "accepted" && !(isRestarting && needsApi(synced.operation))) {
+    await takeOffer(context, synced.operation, observation.apiUp);
+  }
   await judgeDisk(context);
   return synced.end;
+}
+
+function needsApi(operation: Operation | null): boolean {
+  return operation !== null && definitionOf(operation.kind)?.needsApi === true;
 }
 
 /** Reports and receives (protocol §4). `once`: exactly one request, whatever comes back. */

@@ -207,6 +207,31 @@ Deno.test("host: no pending restart starts a k3s that a restore holds or somebod
   await world.stop();
 });
 
+Deno.test("host: an operation that comes with a restart neither begins in it nor is refused for it", async () => {
+  const world = await pendingWorld(window("20:00", 60));
+  const k3s = world.systemd.units.get("k3s.service");
+  assert.ok(k3s !== undefined);
+  let upAt = Number.POSITIVE_INFINITY;
+  Object.defineProperty(k3s, "state", {
+    get: () => "active",
+    set() {
+      world.k8s.breakWith({ kind: "down" });
+      upAt = world.clock.now() + 50_000;
+      void world.clock.sleep(50_000).then(() => world.k8s.breakWith(null));
+    },
+  });
+  // One answer brings both.
+  world.portal.desire({ ...window("12:00", 600), ...RETENTION(7) });
+  const params = { everyone: true };
+  const offered = world.portal.offer({ id: "op-1", kind: "access.revoke", params });
+  await world.pass(120_000);
+  assert.equal(restarts(world), 1);
+  assert.equal(offered.result?.state, "succeeded", JSON.stringify(offered.result));
+  const [first] = offered.events;
+  assert.ok(Date.parse(first?.at ?? "") >= upAt, `${first?.at}`);
+  await world.stop();
+});
+
 Deno.test("host: after a boot that did not start k3s the agent does, within a boot it does not", async () => {
   const world = await createSettledWorld();
   const starts = () => world.systemd.calls.filter((call) => call === "start k3s.service").length;
