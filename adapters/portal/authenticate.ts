@@ -9,10 +9,13 @@ import { lookupIn } from "./memory.ts";
 import type { Portal } from "./portal.ts";
 import type { Agent } from "./state.ts";
 
-/** How far a timestamp may be off the portal's clock (protocol §1). */
-const MAX_SKEW_MS = 60_000;
-/** How long a signature is remembered (protocol §1). */
-const REPLAY_MEMORY_MS = 120_000;
+/** How far a timestamp may be off the portal's clock, whole seconds as it is itself (protocol §1). */
+const MAX_SKEW_S = 60;
+/**
+ * How long a signature is remembered (protocol §1): 120 s, and the second more that a timestamp in whole
+ * seconds may still be taken.
+ */
+const REPLAY_MEMORY_MS = 121_000;
 
 /** Who signed a request, and with which of its keys. */
 export interface Signer {
@@ -36,7 +39,7 @@ export function authenticate(
   if (agent === undefined || agent.revoked) {
     return fail(refuse(401, "revoked", "this identity is unknown or revoked"));
   }
-  if (Math.abs(timestamp * 1000 - portal.now()) > MAX_SKEW_MS) {
+  if (Math.abs(timestamp - Math.floor(portal.now() / 1000)) > MAX_SKEW_S) {
     const message = "PBX-Timestamp is more than 60 s off the portal's clock";
     return fail(refuse(409, "clock_skew", message, { time: portal.time() }));
   }

@@ -2,6 +2,7 @@ import type { JsonObject } from "../../core/json.ts";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
 import { EnrollRequest, type PublicKeys } from "../../core/protocol/enroll.ts";
 import { admitAgent } from "./admit_agent.ts";
+import { type Asker, noteBreach } from "./breach.ts";
 import { type Answer, json, refuse } from "./http/message.ts";
 import { lookupIn } from "./memory.ts";
 import { freshId, hashText, type Portal } from "./portal.ts";
@@ -10,12 +11,20 @@ import { sealDocument } from "./seal_document.ts";
 import { type Cluster, clusterOf, type Token } from "./state.ts";
 
 /** `POST /enroll` (protocol §3). `version` is the agent's, as its User-Agent says. */
-export function enroll(portal: Portal, body: Uint8Array, version: string): Answer {
-  const document = readDocument(body, EnrollRequest);
+export function enroll(
+  portal: Portal,
+  asker: Asker,
+  body: Uint8Array,
+  version: string,
+): Answer {
+  const document = readDocument(portal, asker, body, EnrollRequest);
   if (!document.ok) return refuse(400, "invalid_request", document.error);
   const request = document.value.value;
-  const fault = faultOf(portal, request, version);
+  const fault = faultOf(portal, request);
   if (fault !== null) return refuse(400, "invalid_request", fault);
+  if (request.agent_version !== version) {
+    noteBreach(portal, asker, "user_agent", "agent_version is not what User-Agent says");
+  }
 
   const token = portal.state.tokens.get(hashText(request.token));
   // A token tells nobody which cluster it is for: the wrong one is as good as none.
@@ -80,8 +89,7 @@ function admit(portal: Portal, token: Token, cluster: Cluster, request: EnrollRe
 }
 
 /** What the schema cannot see, or null. */
-function faultOf(portal: Portal, request: EnrollRequest, version: string): string | null {
-  if (request.agent_version !== version) return "agent_version is not what User-Agent says";
+function faultOf(portal: Portal, request: EnrollRequest): string | null {
   const fault = faultOfKeys(request.public_keys);
   if (fault !== null) return fault;
   const token = portal.state.tokens.get(hashText(request.token));

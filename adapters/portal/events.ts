@@ -2,6 +2,7 @@ import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { parseBody } from "../../core/protocol/json_body.ts";
 import { EventsRequest, type OperationResult } from "../../core/protocol/operation.ts";
 import type { Signer } from "./authenticate.ts";
+import type { Asker } from "./breach.ts";
 import { type Answer, json, refuse } from "./http/message.ts";
 import { lookupIn } from "./memory.ts";
 import type { Portal } from "./portal.ts";
@@ -9,12 +10,18 @@ import { readDocument } from "./read_document.ts";
 import type { Agent, QueuedOperation } from "./state.ts";
 
 /** `POST /operations/{id}/events` (protocol §5). */
-export function events(portal: Portal, signer: Signer, id: string, body: Uint8Array): Answer {
+export function events(
+  portal: Portal,
+  asker: Asker,
+  signer: Signer,
+  id: string,
+  body: Uint8Array,
+): Answer {
   const operation = offeredTo(portal, signer.agent, id);
   if (operation === null) {
     return refuse(404, "unknown_operation", "this agent was never offered that operation");
   }
-  const document = readDocument(body, EventsRequest);
+  const document = readDocument(portal, asker, body, EventsRequest);
   const fault = document.ok ? faultOf(operation, document.value.value) : document.error;
   if (fault !== null || !document.ok) return refuse(400, "invalid_request", fault ?? "");
 

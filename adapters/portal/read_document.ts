@@ -3,6 +3,8 @@ import type { JsonValue } from "../../core/json.ts";
 import { parseBody } from "../../core/protocol/json_body.ts";
 import { describeIssue } from "../../core/protocol/schema_error.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
+import { type Asker, noteBreach } from "./breach.ts";
+import type { Portal } from "./portal.ts";
 
 /** A body, as it was sent and as its schema reads it. */
 export interface Document<T> {
@@ -11,10 +13,13 @@ export interface Document<T> {
 }
 
 /**
- * Reads a request's body by its schema. The protocol lets a reader ignore unknown fields; this portal
- * refuses them, because in a request they are a fault of the agent. The failure is for people.
+ * Reads a request's body by its schema. Unknown fields are ignored, as the protocol wants it of every
+ * reader (protocol §1), and noted as a breach: this version of the agent has none. The failure is for
+ * people.
  */
 export function readDocument<T>(
+  portal: Portal,
+  asker: Asker,
   bytes: Uint8Array,
   schema: z.ZodType<T>,
 ): Result<Document<T>, string> {
@@ -23,7 +28,9 @@ export function readDocument<T>(
   const parsed = schema.safeParse(body.value);
   if (!parsed.success) return fail(describeIssue(parsed.error));
   const unknown = unknownField(body.value, parsed.data as JsonValue);
-  if (unknown !== null) return fail(`${unknown}: the protocol has no such field`);
+  if (unknown !== null) {
+    noteBreach(portal, asker, "unknown_field", `${unknown}: the protocol has no such field`);
+  }
   return ok({ raw: body.value, value: parsed.data });
 }
 

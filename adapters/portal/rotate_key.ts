@@ -2,6 +2,7 @@ import { decodeBase64 } from "../../core/protocol/base64.ts";
 import { RotateRequest, rotationProof } from "../../core/protocol/rotate_key.ts";
 import { verify } from "../../core/protocol/signing.ts";
 import type { Signer } from "./authenticate.ts";
+import type { Asker } from "./breach.ts";
 import { faultOfKeys, isKeyTaken } from "./enroll.ts";
 import { type Answer, json, refuse } from "./http/message.ts";
 import { lookupIn } from "./memory.ts";
@@ -12,8 +13,13 @@ import { readDocument } from "./read_document.ts";
  * `POST /rotate-key` (protocol §7). The same rotation again is fine, with either key. Another one
  * replaces a rotation that was not confirmed: the agent may have lost the keys of that one.
  */
-export function rotateKey(portal: Portal, signer: Signer, body: Uint8Array): Answer {
-  const document = readDocument(body, RotateRequest);
+export function rotateKey(
+  portal: Portal,
+  asker: Asker,
+  signer: Signer,
+  body: Uint8Array,
+): Answer {
+  const document = readDocument(portal, asker, body, RotateRequest);
   if (!document.ok) return refuse(400, "invalid_request", document.error);
   const { public_keys: keys, proof } = document.value.value;
   const { agent } = signer;

@@ -2,12 +2,12 @@ import { ReleaseVersion } from "../../core/protocol/identifiers.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { artifact } from "./artifact.ts";
 import { authenticate } from "./authenticate.ts";
+import { type Asker, noteBreach } from "./breach.ts";
 import { enroll } from "./enroll.ts";
 import { events } from "./events.ts";
 import { type Answer, refuse, type WireRequest } from "./http/message.ts";
 import { leaksSecret } from "./leaks.ts";
 import { manifest } from "./manifest.ts";
-import { remember } from "./memory.ts";
 import type { Portal } from "./portal.ts";
 import { rotateKey } from "./rotate_key.ts";
 import { sync } from "./sync.ts";
@@ -28,10 +28,11 @@ export function serve(portal: Portal, request: WireRequest): Answer {
   const checked = checkTransport(portal, request, endpoint.method);
   if (!checked.ok) return checked.error;
   const { version } = checked.value;
+  const asker = askerOf(request);
   if (endpoint.name === "enroll") {
     return request.headers.has("pbx-agent") || request.headers.has("pbx-signature")
       ? refuse(400, "invalid_request", "an enrollment is not signed")
-      : enroll(portal, checked.value.body, version);
+      : enroll(portal, asker, checked.value.body, version);
   }
   const signer = authenticate(portal, checked.value);
   if (!signer.ok) return signer.error;
@@ -42,11 +43,11 @@ export function serve(portal: Portal, request: WireRequest): Answer {
   }
   switch (endpoint.name) {
     case "sync":
-      return sync(portal, signer.value, body, version);
+      return sync(portal, asker, signer.value, body, version);
     case "rotate-key":
-      return rotateKey(portal, signer.value, body);
+      return rotateKey(portal, asker, signer.value, body);
     case "events":
-      return events(portal, signer.value, endpoint.id, body);
+      return events(portal, asker, signer.value, endpoint.id, body);
     case "manifest":
       return manifest(portal, endpoint.id);
   }
@@ -108,7 +109,6 @@ function checkTransport(
   const named = /^pbx-agent\/(.+)$/.exec(headers.get("user-agent") ?? "")?.[1];
   const version = ReleaseVersion.safeParse(named);
   if (!version.success) return bad("User-Agent is no pbx-agent/VERSION");
-  if (request.target.includes("?")) return bad("no path of the protocol takes a query");
   if (headers.has("content-encoding")) return bad("bodies travel unencoded");
   if (method === "POST" && !isJson(headers.get("content-type"))) {
     return bad("Content-Type must be application/json");
@@ -139,11 +139,9 @@ function beside(portal: Portal, request: WireRequest): Answer {
 }
 
 function breach(portal: Portal, request: WireRequest, rule: string, message: string): void {
-  remember(portal.memory.breaches, {
-    at: portal.time(),
-    rule,
-    message,
-    path: request.target.slice(0, 300),
-    agent: request.headers.get("pbx-agent")?.slice(0, 64) ?? null,
-  });
+  noteBreach(portal, askerOf(request), rule, message);
+}
+
+function askerOf(request: WireRequest): Asker {
+  return { path: request.target, agent: request.headers.get("pbx-agent") ?? null };
 }

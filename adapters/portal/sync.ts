@@ -1,6 +1,7 @@
 import type { JsonValue } from "../../core/json.ts";
 import { SyncRequest } from "../../core/protocol/sync.ts";
 import type { Signer } from "./authenticate.ts";
+import { type Asker, noteBreach } from "./breach.ts";
 import { type Answer, json, refuse } from "./http/message.ts";
 import { lookupIn } from "./memory.ts";
 import { hashText, type Portal } from "./portal.ts";
@@ -9,13 +10,22 @@ import { sealDocument } from "./seal_document.ts";
 import { type Agent, clusterOf, type DesiredSetting, type QueuedOperation } from "./state.ts";
 
 /** `POST /sync` (protocol §4). `version` is the agent's, as its User-Agent says. */
-export function sync(portal: Portal, signer: Signer, body: Uint8Array, version: string): Answer {
-  const document = readDocument(body, SyncRequest);
+export function sync(
+  portal: Portal,
+  asker: Asker,
+  signer: Signer,
+  body: Uint8Array,
+  version: string,
+): Answer {
+  const document = readDocument(portal, asker, body, SyncRequest);
   if (!document.ok) return refuse(400, "invalid_request", document.error);
   const { raw, value: report } = document.value;
   const { agent } = signer;
-  const fault = faultOf(agent, report, version);
+  const fault = faultOf(agent, report);
   if (fault !== null) return refuse(400, "invalid_request", fault);
+  if (report.agent.version !== version) {
+    noteBreach(portal, asker, "user_agent", "agent.version is not what User-Agent says");
+  }
 
   if (signer.key === "current" && agent.previous !== null) {
     // The new key works: from here on the old one is refused (protocol §7).
@@ -61,8 +71,7 @@ function nextOperation(portal: Portal, agent: Agent): QueuedOperation | null {
 }
 
 /** What the schema cannot see, or null. */
-function faultOf(agent: Agent, report: SyncRequest, version: string): string | null {
-  if (report.agent.version !== version) return "agent.version is not what User-Agent says";
+function faultOf(agent: Agent, report: SyncRequest): string | null {
   if (report.agent.arch !== agent.arch) return `agent.arch: enrolled as ${agent.arch}`;
   if (report.node.name !== agent.nodeName) return `node.name: enrolled as ${agent.nodeName}`;
   if (report.node.server_id !== agent.serverId) {

@@ -22,8 +22,8 @@ export const OperationEvent = z.object({
   state: z.enum(["started", "progress", "succeeded", "failed"]),
   message: z.string().optional(),
   progress: z.object({
-    done: z.int().min(0),
-    total: z.int().min(0).nullable(),
+    done: z.number().min(0),
+    total: z.number().min(0).nullable(),
     unit: z.enum(["bytes", "items", "seconds"]),
   }).optional(),
 });

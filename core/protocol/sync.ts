@@ -45,7 +45,7 @@ export const SyncRequest = z.object({
     name: DnsLabel,
     server_id: ServerId,
     boot_id: z.string(),
-    uptime_s: z.int().min(0),
+    uptime_s: z.number().min(0),
     os: z.string(),
     kernel: z.string(),
     boot_entry: z.string().nullable(),

@@ -68,7 +68,6 @@ const REFUSALS: readonly [string, JsonValue, JsonObject | undefined, string][] =
   ["a number with a fraction", [event(2.5)], undefined, "seq"],
   ["nothing at all", [], undefined, "empty"],
   ["events that are no list", { 0: event(3) }, undefined, "events"],
-  ["an unknown field", [event(3, { percent: 5 })], undefined, "percent"],
   ["an unknown state", [event(3, { state: "refused" })], undefined, "state"],
   [
     "an unknown unit",
@@ -99,7 +98,7 @@ Deno.test("events: a refused request's numbers may stay away", () =>
   inWorld(async (world) => {
     const agent = await offered(world);
     assertAcked(await report(world, agent, [event(1)]), 1);
-    const bad = [event(2, { extra: 1 }), event(3)];
+    const bad = [event(2, { step: 1 }), event(3)];
     for (let tries = 0; tries < 3; tries++) {
       assertRefused(await report(world, agent, bad), 400, "invalid_request");
     }
@@ -207,4 +206,13 @@ Deno.test("sync: offers an operation to its own cluster, whatever the nodes are 
     const path = "/admin/clusters/second/operations";
     assert.equal((await world.admin("POST", path, { kind: "diag.collect" })).status, 200);
     assert.equal((await world.sync(agent)).body.operation, null);
+  }));
+
+Deno.test("events: an unknown field is ignored and noted, progress may have a fraction", () =>
+  inWorld(async (world) => {
+    const agent = await offered(world);
+    const progress = { done: 1.5, total: 2.25, unit: "seconds" };
+    assertAcked(await report(world, agent, [event(1, { percent: 5, progress })]), 1);
+    const rules = world.running.portal.memory.breaches.map(({ rule }) => rule);
+    assert.deepEqual(rules, ["unknown_field"]);
   }));

@@ -109,15 +109,9 @@ const CONDITION = { code: "disk_full", message: "no room", since: "2026-03-01T12
 
 /** Each: what is wrong with a report, the change, the words that say so. */
 const REFUSALS: readonly [string, JsonObject, string][] = [
-  ["an unknown field", { extra: 1 }, "extra"],
-  ["an unknown field further in", { node: { ...REPORT.node, ip: "1" } }, "node.ip"],
-  ["an unknown field in a list", {
-    addons: [{ name: "a", state: "applied", extra: 1 }],
-  }, "addons.0.extra"],
   ["another node's name", { node: { ...REPORT.node, name: "demo-2" } }, "node.name"],
   ["another server", { node: { ...REPORT.node, server_id: "1" } }, "node.server_id"],
   ["another architecture", { agent: { ...REPORT.agent, arch: "arm64" } }, "agent.arch"],
-  ["another version", { agent: { ...REPORT.agent, version: "9" } }, "agent.version"],
   ["a tag without a revision", { desired: { revision: null, tag: "x" } }, "desired"],
   ["a revision without a tag", { desired: { revision: 1, tag: null } }, "desired"],
   ["a condition twice", { conditions: [CONDITION, CONDITION] }, "conditions"],
@@ -142,6 +136,35 @@ for (const [what, changes, words] of REFUSALS) {
       assert.equal((await world.sync(agent)).status, 200);
     }));
 }
+
+/** Each: what a reader ignores, the change, the words of the breach. */
+const IGNORED: readonly [string, JsonObject, string][] = [
+  ["an unknown field", { extra: 1 }, "extra"],
+  ["an unknown field further in", { node: { ...REPORT.node, ip: "1" } }, "node.ip"],
+  ["an unknown field in a list", {
+    addons: [{ name: "a", state: "applied", extra: 1 }],
+  }, "addons.0.extra"],
+  ["another version", { agent: { ...REPORT.agent, version: "9" } }, "agent.version"],
+];
+
+for (const [what, changes, words] of IGNORED) {
+  Deno.test(`sync: takes ${what}, and notes it`, () =>
+    inWorld(async (world) => {
+      const agent = await world.enroll();
+      assert.equal((await world.sync(agent, changes)).status, 200);
+      const [breach, ...more] = world.running.portal.memory.breaches;
+      assert.ok(breach?.message.startsWith(words), breach?.message);
+      assert.equal(breach?.agent, agent.id);
+      assert.deepEqual(more, []);
+    }));
+}
+
+Deno.test("sync: takes an uptime with a fraction of a second", () =>
+  inWorld(async (world) => {
+    const agent = await world.enroll();
+    const node = { ...REPORT.node, uptime_s: 12.5 };
+    assert.equal((await world.sync(agent, { node })).status, 200);
+  }));
 
 Deno.test("sync: refuses a body that holds a secret of the cluster, and notes it", () =>
   inWorld(async (world) => {
