@@ -24,7 +24,12 @@ export async function etcdCall(
   url: string,
   method: "Cluster/MemberRemove" | "Maintenance/Status",
   message: Uint8Array,
-  { clock, totalMs }: { readonly clock: Clock; readonly totalMs: number },
+  { clock, totalMs, userAgent }: {
+    readonly clock: Clock;
+    readonly totalMs: number;
+    /** What every request of the agent says of itself (protocol §1). */
+    readonly userAgent: string;
+  },
 ): Promise<Result<Uint8Array, EtcdRefusal>> {
   const target = new URL(`/etcdserverpb.${method}`, url);
   const body = new Uint8Array(PREFIX_BYTES + message.length);
@@ -38,7 +43,11 @@ export async function etcdCall(
     const exchange = async () => {
       const response = await fetch(target, {
         method: "POST",
-        headers: { "Content-Type": "application/grpc", "TE": "trailers" },
+        headers: {
+          "Content-Type": "application/grpc",
+          "TE": "trailers",
+          "User-Agent": userAgent,
+        },
         body,
         client,
         redirect: "manual",

@@ -35,6 +35,7 @@ const LEADER_FIELD = 4;
 /** The other servers, by k3s's supervisor (port 6443) and etcd's client port. */
 export function createNodeServers(options: NodeServersOptions): Servers {
   const { disk, clock, version } = options;
+  const userAgent = `pbx-agent/${version}`;
 
   async function pem(path: string): Promise<Result<string, ServerError>> {
     const read = await disk.read(path, 1024 * 1024);
@@ -105,7 +106,7 @@ export function createNodeServers(options: NodeServersOptions): Servers {
   }
 
   function headers(more: Readonly<Record<string, string>> = {}): Record<string, string> {
-    return { "Accept": "application/json", "User-Agent": `pbx-agent/${version}`, ...more };
+    return { "Accept": "application/json", "User-Agent": userAgent, ...more };
   }
 
   /** One call of a member's etcd, as k3s's own client of etcd. */
@@ -130,7 +131,8 @@ export function createNodeServers(options: NodeServersOptions): Servers {
     const client = createClient({ http1: false, http2: true, caCerts: [authority], cert, key });
     if (client === null) return fail(unusable(`${TLS}/etcd`));
     try {
-      return await etcdCall(client, url, method, message, { clock, totalMs: TOTAL_MS });
+      const how = { clock, totalMs: TOTAL_MS, userAgent };
+      return await etcdCall(client, url, method, message, how);
     } finally {
       client.close();
     }

@@ -98,10 +98,13 @@ async function withK3s(
 /** Runs with a stand-in for a member's etcd: one answer for every call. */
 async function withEtcd(
   reply: { readonly headers?: Record<string, string>; readonly message?: Uint8Array | null },
-  run: (url: string, asked: readonly { path: string; body: Uint8Array }[]) => Promise<void>,
+  run: (
+    url: string,
+    asked: readonly { path: string; agent: string; body: Uint8Array }[],
+  ) => Promise<void>,
 ): Promise<void> {
   const { authority, server } = certificates();
-  const asked: { path: string; body: Uint8Array }[] = [];
+  const asked: { path: string; agent: string; body: Uint8Array }[] = [];
   const sessions = new Set<http2.ServerHttp2Session>();
   const options = { ...server, ca: authority.cert, requestCert: true, rejectUnauthorized: true };
   const listener = http2.createSecureServer(options);
@@ -112,6 +115,7 @@ async function withEtcd(
     stream.on("end", () => {
       asked.push({
         path: String(headers[":path"]),
+        agent: String(headers["user-agent"]),
         body: new Uint8Array(chunks.flatMap((each) => [...each])),
       });
       if (reply.message === null) return;
@@ -249,6 +253,7 @@ test("isHealthy: a member that knows a leader, with this node's certificate", as
       const { servers } = createServers();
       assert.equal(await servers.isHealthy(member(url)), isHealthy, JSON.stringify(reply));
       assert.deepEqual(asked.map(({ path }) => path), ["/etcdserverpb.Maintenance/Status"]);
+      assert.match(asked[0]?.agent ?? "", /^pbx-agent\/[0-9]/);
     });
   }
   assert.equal(await createServers().servers.isHealthy(member("https://127.0.0.1:1")), false);
