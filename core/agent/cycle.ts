@@ -112,6 +112,8 @@ export async function sync(
     pending: await parts.host.pending(context),
     addons: parts.cluster.reports(context, leads),
   });
+  const { clock } = context.ports;
+  const began = clock.monotonic();
   const outcome = await exchange(context, {
     channel: "sync",
     method: "POST",
@@ -121,7 +123,10 @@ export async function sync(
   });
   switch (outcome.do) {
     case "apply": {
-      const synced = await receive(context, parts, outcome.body, report.desired.tag !== null);
+      const synced = await receive(context, parts, outcome.body, {
+        desired: report.desired.tag !== null,
+        tookMs: clock.monotonic() - began,
+      });
       if (synced.end !== "accepted") return synced;
       const operation = sealedToStay(context, synced.operation);
       await (outcome.current ? confirmKeys : adoptKeys)(context);
@@ -154,7 +159,12 @@ async function receive(
   context: BoundContext,
   parts: CycleParts,
   body: JsonValue,
-  reportedDesired: boolean,
+  sent: {
+    /** The report named an accepted desired state. */
+    readonly desired: boolean;
+    /** From the request to the answer's end, milliseconds. */
+    readonly tookMs: number;
+  },
 ): Promise<Synced> {
   const judgement = judgeSyncAnswer(body, context.identity.sealingKeys);
   if (judgement.kind === "malformed") {
@@ -174,13 +184,14 @@ async function receive(
   if (await clearTrouble(context)) {
     context.ports.log.write("info", "portal_back", "the portal answers again");
   }
-  if (reportedDesired) await clearConditions(context, "state_lost");
+  if (sent.desired) await clearConditions(context, "state_lost");
   if (judgement.kind === "refused") {
     await refuse(context, judgement.code, judgement.message);
     return { end: "accepted", operation: null };
   }
   const offsetMs = judgement.portalTime - context.ports.clock.now();
-  await judgeOffset(context, offsetMs);
+  // An answer that was long under way says an old time: what that explains is no fault of the clock.
+  await judgeOffset(context, offsetMs < 0 ? Math.min(offsetMs + sent.tookMs, 0) : offsetMs);
   const end = await accept(context, parts.releases, judgement.offered);
   return { end: end === "done" ? "accepted" : end, operation: judgement.operation };
 }

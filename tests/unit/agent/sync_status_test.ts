@@ -230,3 +230,21 @@ Deno.test("sync: refusals count in a row: another answer in between begins anew"
   assert.ok(fourth >= 32 && fourth <= 48, apart.join());
   await world.stop();
 });
+
+Deno.test("sync: an answer that is long under way makes no clock wrong", async () => {
+  const world = await createSettledWorld();
+  const peer = world.portal.peer.bind(world.portal);
+  world.portal.peer = async (request) => {
+    const reply = await peer(request);
+    await world.clock.sleep(20_000);
+    return reply;
+  };
+  await world.pass(240_000);
+  assert.deepEqual(world.conditions(), []);
+  // One that is wrong by more is told all the same.
+  world.clock.setWallClock(world.clock.now() + 40_000);
+  world.portal.portal.state.clockOffsetMs = -40_000;
+  await world.pass(240_000);
+  assert.deepEqual(world.conditions(), ["clock_offset_large"]);
+  await world.stop();
+});
