@@ -13,6 +13,7 @@ const MAX_DEPTH = 64;
 
 /** Keys that could reach an object's prototype (protocol §1). */
 const FORBIDDEN_KEYS: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
+const RULES = { maxDepth: MAX_DEPTH, forbiddenKeys: FORBIDDEN_KEYS };
 
 /**
  * Reads a body: UTF-8 without a byte order mark, JSON, at most 64 levels deep, without the keys that
@@ -24,17 +25,36 @@ export function parseBody(bytes: Uint8Array): Result<JsonValue, MalformedAnswer>
   if (text === null) return malformed("is no UTF-8");
   const value = parseJson(text);
   if (value === undefined) return malformed("is no JSON");
-  const breach = findBreach(text, {
-    maxDepth: MAX_DEPTH,
-    forbiddenKeys: FORBIDDEN_KEYS,
-  });
+  const breach = isPlain(text, value) ? null : findBreach(text, RULES);
   return breach === null ? ok(value) : malformed(breach);
 }
 
-/** Made once: it keeps nothing from one body to the next, and to make one takes longer than to use it. */
+/**
+ * Whether a text cannot break a rule, as is seen of nearly all at a tenth of the scan's cost: it has too few
+ * brackets to be too deep, and no forbidden word; and it is just what its value is written as, which never
+ * has a key twice.
+ */
+function isPlain(text: string, value: JsonValue): boolean {
+  if (countOf(text, "{") + countOf(text, "[") > MAX_DEPTH) return false;
+  for (const key of FORBIDDEN_KEYS) if (text.includes(key)) return false;
+  return JSON.stringify(value) === text;
+}
+
+function countOf(text: string, sign: string): number {
+  let count = 0;
+  for (let at = text.indexOf(sign); at >= 0; at = text.indexOf(sign, at + 1)) count++;
+  return count;
+}
+
+/** Made once: they keep nothing from one body to the next, and to make one takes longer than to use it. */
 const STRICT_UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const LENIENT_UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
+/** What the lenient decoder, which is five times as fast, puts in place of what is no UTF-8. */
+const REPLACEMENT = "\ufffd";
 
 function decodeUtf8(bytes: Uint8Array): string | null {
+  const text = LENIENT_UTF8.decode(bytes);
+  if (!text.includes(REPLACEMENT)) return text;
   try {
     return STRICT_UTF8.decode(bytes);
   } catch {

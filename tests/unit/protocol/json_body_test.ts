@@ -95,6 +95,60 @@ Deno.test("parseBody: agrees with JSON.parse on every value that has no forbidde
   );
 });
 
+/** Compact JSON texts, some of which have a key twice, a forbidden one, or one that is escaped. */
+const compact = fc.letrec<{ value: string; object: string; list: string }>((tie) => ({
+  value: fc.oneof(
+    { depthSize: "small" },
+    fc.constantFrom("1", "1e2", "true", "null", '""', '"a"', '"constructor"', '"\\u0061"', '"é"'),
+    tie("object"),
+    tie("list"),
+  ),
+  object: fc.array(
+    fc.tuple(fc.constantFrom("a", "b", "1", "\\u0061", "\\n", "é", "prototype"), tie("value")),
+    { maxLength: 4 },
+  ).map((members) => `{${members.map(([key, value]) => `"${key}":${value}`).join(",")}}`),
+  list: fc.array(tie("value"), { maxLength: 4 }).map((items) => `[${items.join(",")}]`),
+})).value;
+
+Deno.test("parseBody: says the same of a text as of one with a blank, which is always scanned", () => {
+  fc.assert(
+    fc.property(compact, fc.integer({ min: 0, max: 66 }), (inner, depth) => {
+      const text = "[".repeat(depth) + inner + "]".repeat(depth);
+      assert.deepEqual(parseBody(utf8(text)), parseBody(utf8(`${text} `)), text);
+    }),
+    { seed: 20260304, numRuns: 2000 },
+  );
+});
+
+Deno.test("parseBody: reads bytes as the strict decoder does", () => {
+  const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+  const pieces = fc.constantFrom(
+    [0x61],
+    [0xc3, 0xa9],
+    [0xef, 0xbf, 0xbd],
+    [0xef, 0xbb, 0xbf],
+    [
+      0xff,
+    ],
+    [0xc3],
+    [0xed, 0xa0, 0x80],
+    [0xf0, 0x9f, 0x98, 0x80],
+    [0x80],
+  );
+  fc.assert(
+    fc.property(fc.array(pieces, { maxLength: 8 }), (parts) => {
+      const bytes = Uint8Array.from([0x22, ...parts.flat(), 0x22]);
+      const result = parseBody(bytes);
+      let text: string | null = null;
+      try {
+        text = strict.decode(bytes);
+      } catch { /* no UTF-8 */ }
+      assert.equal(result.ok ? result.value : null, text === null ? null : text.slice(1, -1));
+    }),
+    { seed: 20260305, numRuns: 1000 },
+  );
+});
+
 Deno.test("parseBody: any bytes get an answer", () => {
   const fragments = fc.constantFrom("{", "}", "[", "]", '"', ":", ",", "\\", "a", " ", "1", "\n");
   fc.assert(
