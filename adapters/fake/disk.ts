@@ -74,7 +74,7 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
     work: (at: string) => Result<T, DiskError>,
     half: (at: string) => void = () => {},
   ): Promise<Result<T, DiskError>> {
-    const at = canonicalPath(path);
+    const at = found.has(path) ? path : canonicalPath(path);
     const code = faults.enter(operation, path, () => {
       changes();
       if (at !== null) half(at);

@@ -5,6 +5,8 @@ import type { Portal } from "./portal.ts";
 import { clusterOf } from "./state.ts";
 import { plainSecrets } from "./seal_document.ts";
 
+const UTF8 = new TextDecoder();
+
 /** Shorter texts turn up by chance. */
 const SHORTEST = 8;
 
@@ -13,7 +15,7 @@ export function leaksSecret(portal: Portal, clusterId: string, body: Uint8Array)
   const { bootstrap, desired } = clusterOf(portal.state, clusterId);
   const lookup = lookupIn(portal);
   const offers = lookup.operationsOf(clusterId).map(({ offer }) => offer);
-  const text = new TextDecoder().decode(body);
+  const text = UTF8.decode(body);
   return [bootstrap, desired.document, ...offers].some((document) =>
     lookup.of(document, "secrets", () => secretForms(document)).some((form) => text.includes(form))
   );

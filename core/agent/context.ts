@@ -78,6 +78,7 @@ export async function clearConditions(
   ...codes: readonly ConditionCode[]
 ): Promise<void> {
   const { store, ports } = context;
+  if (store.state.conditions.length === 0) return;
   const gone = store.state.conditions.filter((one) => codes.includes(one.code));
   if (gone.length === 0) return;
   for (const { code } of gone) ports.log.write("info", `${code}_cleared`, `${code} is over`);

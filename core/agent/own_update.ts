@@ -48,6 +48,7 @@ export function openOwnUpdate(): OwnUpdate {
   async function calm(context: BoundContext): Promise<void> {
     if (download !== null) await drop(context);
     await clearConditions(context, "update_failed", "rolled_back");
+    if (isBlank(context.store.state.update)) return;
     const now = correctedNow(context);
     await note(context, (record) => ({
       ...record,
@@ -235,6 +236,11 @@ export function openOwnUpdate(): OwnUpdate {
       return await replace(context, version, artifact);
     },
   };
+}
+
+/** Whether a record tells of nothing, as on nearly every day of an agent. */
+function isBlank({ under_way, holds, rolled_back }: UpdateRecord): boolean {
+  return under_way === null && rolled_back === null && Object.keys(holds).length === 0;
 }
 
 /** The holds that still hold. */

@@ -30,7 +30,7 @@ export function pendingRestart(
   { current, running }: { current: DropInHashes; running: DropInHashes | null },
 ): PendingRestart {
   if (running === null) return { pending: false };
-  const changed = [...new Set([...Object.keys(current), ...Object.keys(running)])]
+  const changed = Object.keys({ ...current, ...running })
     .filter((path) => current[path] !== running[path])
     .map((path) => path.slice(path.lastIndexOf("/") + 1))
     .sort();

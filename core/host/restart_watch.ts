@@ -1,6 +1,6 @@
 import type { Machine } from "../ports/machine.ts";
 import { findK3sProcesses } from "./k3s_processes.ts";
-import type { DropInHashes } from "./restart.ts";
+import { type DropInHashes, pendingRestart } from "./restart.ts";
 
 /** Notices that k3s was started anew by somebody else: a person, an operation, systemd after a crash. */
 export interface RestartWatch {
@@ -15,7 +15,7 @@ export interface RestartWatch {
 
 /** Remembers in memory only: after a reboot a pending restart is one as before (operations.md, Converging). */
 export function openRestartWatch(): RestartWatch {
-  let seen: { readonly pids: readonly number[]; readonly hashes: string } | null = null;
+  let seen: { readonly pids: readonly number[]; readonly hashes: DropInHashes } | null = null;
   return {
     async look(machine, current) {
       const found = await findK3sProcesses(machine);
@@ -23,13 +23,10 @@ export function openRestartWatch(): RestartWatch {
       // Between its end and its start there is none, and nothing to compare with.
       if (servers.length === 0) return false;
       const before = seen;
-      const now = {
-        pids: servers.map(({ pid }) => pid),
-        hashes: JSON.stringify(Object.entries(current).sort()),
-      };
-      seen = now;
-      return before !== null && before.hashes === now.hashes &&
-        !before.pids.some((pid) => now.pids.includes(pid));
+      const pids = servers.map(({ pid }) => pid);
+      seen = { pids, hashes: current };
+      return before !== null && !before.pids.some((pid) => pids.includes(pid)) &&
+        !pendingRestart({ current, running: before.hashes }).pending;
     },
     forget() {
       seen = null;

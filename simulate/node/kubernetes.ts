@@ -199,11 +199,11 @@ export function createSimulatedApi({ clock, onChange }: SimulatedApiOptions): Si
 /** Whether the object at a path belongs to a collection, which may be one of all namespaces. */
 function isIn(path: string, collection: string): boolean {
   const end = path.lastIndexOf("/");
-  const own = path.slice(0, end);
-  if (own === collection) return true;
+  if (end === collection.length && path.startsWith(collection)) return true;
+  if (collection.includes("/namespaces/")) return false;
   const at = collection.lastIndexOf("/");
-  return !collection.includes("/namespaces/") && own.endsWith(collection.slice(at)) &&
-    own.startsWith(`${collection.slice(0, at)}/namespaces/`);
+  return path.slice(0, end).endsWith(collection.slice(at)) &&
+    path.startsWith(`${collection.slice(0, at)}/namespaces/`);
 }
 
 function metadataOf(object: JsonObject): JsonObject {

@@ -28,7 +28,7 @@ export function watchSending({ timeline, node, broken }: Watched) {
   }
 
   function checkReport({ body }: HttpRequest): void {
-    const text = new TextDecoder().decode(body);
+    const text = UTF8.decode(body);
     const revision = /"desired":\{"revision":([0-9]+)/.exec(text)?.[1] ?? "null";
     if (revision === reported) return;
     const stored = String(storedRevision(node));
@@ -69,6 +69,8 @@ export function watchSending({ timeline, node, broken }: Watched) {
     },
   };
 }
+
+const UTF8 = new TextDecoder();
 
 /** What shares a backoff. */
 function kindOf({ url }: HttpRequest): string {
