@@ -83,7 +83,8 @@ function keyThatSigned(
   timestamp: number,
 ): Signer["key"] | null {
   const { method, target: path, body } = request;
-  const bytes = signedBytesOf({ method, path, timestamp }, nativeHashBody(body));
+  const digest = (portal.hashBody ?? nativeHashBody)(body);
+  const bytes = signedBytesOf({ method, path, timestamp }, digest);
   const isBy = portal.verify ?? verify;
   const signedWith = (keys: PublicKeys) => isBy(signingKeyOf(portal, keys), signature, bytes);
   if (signedWith(agent.keys)) return "current";

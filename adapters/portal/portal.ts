@@ -2,7 +2,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Random } from "../../core/ports/random.ts";
 import type { seal } from "../../core/protocol/sealing.ts";
-import type { verify } from "../../core/protocol/signing.ts";
+import type { HashBody, verify } from "../../core/protocol/signing.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Memory } from "./memory.ts";
 import type { PortalState } from "./state.ts";
@@ -27,6 +27,8 @@ export interface Portal {
   readonly base: string;
   /** How agents' signatures are verified; in JavaScript unless told. */
   readonly verify?: typeof verify;
+  /** How bodies are hashed for that; by the runtime's own SHA-256 unless told. */
+  readonly hashBody?: HashBody;
   /** How secrets are sealed for them; in JavaScript unless told. */
   readonly seal?: typeof seal;
   /** The lab's release keys, first and second. */

@@ -49,6 +49,8 @@ export interface ClusterPortalOptions {
   readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
   /** How signatures are verified. */
   readonly verify: NonNullable<Portal["verify"]>;
+  /** How bodies are hashed for that. */
+  readonly hashBody: NonNullable<Portal["hashBody"]>;
   /** How secrets are sealed. */
   readonly seal: NonNullable<Portal["seal"]>;
   /** Beside the first one, by version; shared by all. */
@@ -68,6 +70,7 @@ export function createClusterPortal(options: ClusterPortalOptions): ClusterPorta
     random,
     releaseKeys,
     verify: options.verify,
+    hashBody: options.hashBody,
     seal: options.seal,
   });
   const token = issueToken(portal, { clusterId, nodeName, serverId, expiresAt: null }).reveal();

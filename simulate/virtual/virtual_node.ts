@@ -1,4 +1,3 @@
-import { nativeHashBody } from "../../adapters/native_hash.ts";
 import type { NativeSealing } from "../../adapters/native_sealing.ts";
 import { createFakeRandom } from "../../adapters/fake/random.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
@@ -73,6 +72,7 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     clock: timeline.clock,
     random: randomOf(2),
     verify: options.signing.verify,
+    hashBody: options.signing.hashBody,
     seal: options.sealing.seal,
     releaseKeys: options.releaseKeys,
     releases: catalogue.releases,
@@ -135,7 +135,7 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     keyWork: {
       sign: options.signing.sign,
       openBox: options.sealing.openBox,
-      hashBody: nativeHashBody,
+      hashBody: options.signing.hashBody,
     },
     programs: catalogue.programs,
     observe,
