@@ -44,9 +44,10 @@ function lacking(path: Path, live: JsonValue | undefined, wanted: JsonValue): Di
   if (!isJsonObject(wanted) || !isJsonObject(live)) {
     return same(path, live, wanted) ? [] : [{ path, ...given(live), wanted }];
   }
-  return Object.entries(wanted).flatMap(([key, value]) =>
-    lacking([...path, key], own(live, key), value)
-  );
+  return Object.entries(wanted).flatMap(([key, value]) => {
+    const there = own(live, key);
+    return there === value ? [] : lacking([...path, key], there, value);
+  });
 }
 
 /**
@@ -55,7 +56,11 @@ function lacking(path: Path, live: JsonValue | undefined, wanted: JsonValue): Di
  */
 function isNothing(path: Path, wanted: JsonValue): boolean {
   if (wanted === null) return !(path[0] === "spec" && path[1] === "values");
-  return path.length === 1 && isJsonObject(wanted) && Object.keys(wanted).length === 0;
+  return path.length === 1 && isEmpty(wanted);
+}
+
+function isEmpty(value: JsonValue): boolean {
+  return isJsonObject(value) && Object.keys(value).length === 0;
 }
 
 /** `f:<key>` is a field of a map; `k:` and `v:` are items of lists, which count as a whole. */
@@ -70,13 +75,14 @@ function letGo(
     if (!name.startsWith("f:")) return [];
     const key = name.slice(2);
     const there = isJsonObject(live) ? own(live, key) : undefined;
-    const here = [...path, key];
-    if (!Object.hasOwn(wanted, key)) return [{ path: here, ...given(there) }];
-    return letGo(here, inner, there, wanted[key]);
+    if (!Object.hasOwn(wanted, key)) return [{ path: [...path, key], ...given(there) }];
+    // A field of its own has nothing below it.
+    return isEmpty(inner) ? [] : letGo([...path, key], inner, there, wanted[key]);
   });
 }
 
 function same(path: Path, one: JsonValue | undefined, other: JsonValue | undefined): boolean {
+  if (one === other) return true;
   if (one === undefined || other === undefined) {
     const there = one ?? other;
     return there === undefined || isNothing(path, there);
@@ -90,7 +96,7 @@ function same(path: Path, one: JsonValue | undefined, other: JsonValue | undefin
       same([...path, key], own(one, key), own(other, key))
     );
   }
-  return one === other;
+  return false;
 }
 
 function own(value: JsonObject, key: string): JsonValue | undefined {

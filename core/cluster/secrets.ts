@@ -56,11 +56,9 @@ export function etcdS3Secret(
 export function sameSecret(live: JsonObject | null, wanted: JsonObject): boolean {
   if (live === null || live["type"] !== wanted["type"]) return false;
   const [liveData, wantedData] = [mapOf(live["data"]), mapOf(wanted["data"])];
-  const [liveLabels, wantedLabels] = [live, wanted].map((object) =>
-    mapOf(mapOf(object["metadata"])["labels"])
-  ) as [JsonObject, JsonObject];
+  const labelsOf = (object: JsonObject) => mapOf(mapOf(object["metadata"])["labels"]);
   return Object.keys(liveData).length === Object.keys(wantedData).length &&
-    holds(liveData, wantedData) && holds(liveLabels, wantedLabels);
+    holds(liveData, wantedData) && holds(labelsOf(live), labelsOf(wanted));
 }
 
 /**
@@ -121,7 +119,5 @@ function mapOf(value: JsonValue | undefined): JsonObject {
 }
 
 function holds(live: JsonObject, wanted: JsonObject): boolean {
-  return Object.entries(wanted).every(([key, value]) =>
-    Object.hasOwn(live, key) && live[key] === value
-  );
+  return Object.keys(wanted).every((key) => Object.hasOwn(live, key) && live[key] === wanted[key]);
 }
