@@ -14,11 +14,11 @@ const SHORTEST = 8;
 export function leaksSecret(portal: Portal, clusterId: string, body: Uint8Array): boolean {
   const { bootstrap, desired } = clusterOf(portal.state, clusterId);
   const lookup = lookupIn(portal);
-  const offers = lookup.operationsOf(clusterId).map(({ offer }) => offer);
   const text = UTF8.decode(body);
-  return [bootstrap, desired.document, ...offers].some((document) =>
-    lookup.of(document, "secrets", () => secretForms(document)).some((form) => text.includes(form))
-  );
+  const isToldOf = (document: JsonValue) =>
+    lookup.of(document, "secrets", () => secretForms(document)).some((form) => text.includes(form));
+  return isToldOf(bootstrap) || isToldOf(desired.document) ||
+    lookup.operationsOf(clusterId).some(({ offer }) => isToldOf(offer));
 }
 
 /** Every form in which a secret of the document could stand in a body. */

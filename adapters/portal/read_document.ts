@@ -35,17 +35,14 @@ export function readDocument<T>(
 }
 
 /** The path of the first field that the schema dropped, or null. */
-function unknownField(raw: JsonValue, parsed: JsonValue, path = ""): string | null {
+function unknownField(raw: JsonValue, parsed: JsonValue): string | null {
   if (typeof raw !== "object" || raw === null) return null;
   const kept = (parsed ?? {}) as Readonly<Record<string, JsonValue>>;
   for (const key of Object.keys(raw)) {
+    if (!Object.hasOwn(kept, key)) return key;
     const inner = (raw as Readonly<Record<string, JsonValue>>)[key] ?? null;
-    const here = () => path === "" ? key : `${path}.${key}`;
-    if (!Object.hasOwn(kept, key)) return here();
-    // Only what has fields of its own is worth a path.
-    if (typeof inner !== "object" || inner === null) continue;
-    const unknown = unknownField(inner, kept[key] ?? null, here());
-    if (unknown !== null) return unknown;
+    const unknown = unknownField(inner, kept[key] ?? null);
+    if (unknown !== null) return `${key}.${unknown}`;
   }
   return null;
 }
