@@ -107,7 +107,7 @@ function clearConfigKey(root: Placed): string | null {
 
 /** Those of `names` that the object at `steps` has. */
 function members(from: Placed, steps: readonly string[], names: readonly string[]): Placed[] {
-  return names.flatMap((name) => walk(from, [...steps, name]));
+  return walk(from, steps).flatMap((holder) => names.flatMap((name) => walk(holder, [name])));
 }
 
 /** The value at `steps` below `from`: one, or none where a step is missing or no object. */
