@@ -132,8 +132,9 @@ export function createSimulatedApi({ clock, onChange }: SimulatedApiOptions): Si
       if (!isKnown(path)) return ok(null);
       const wanted = Object.entries(labels);
       const found: JsonObject[] = [];
-      for (const [at, { object }] of objects) {
-        if (!isIn(at, path)) continue;
+      for (const at of objects.keys()) {
+        const object = isIn(at, path) ? objects.get(at)?.object : undefined;
+        if (object === undefined) continue;
         const there = metadataOf(object)["labels"];
         const has = isJsonObject(there) ? there : {};
         if (wanted.every(([key, value]) => has[key] === value)) found.push(object);
