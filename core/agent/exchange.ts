@@ -186,14 +186,14 @@ async function send(
   },
   keys: KeyPairs,
 ) {
-  const url = new URL(context.portal + request.path);
-  const path = url.pathname + url.search;
+  const url = context.portal + request.path;
+  const path = url.slice(url.indexOf("/", url.indexOf("//") + 2));
   const second = context.requests.secondFor(key, Math.floor(correctedNow(context) / 1000));
   const bytes = signedBytesOf({ method: request.method, path, timestamp: second }, digest);
   const signature = await context.sign(keys.signing, bytes);
   return await context.ports.http.request({
     method: request.method,
-    url: url.href,
+    url,
     headers: {
       "PBX-Protocol": "1",
       "PBX-Agent": context.binding.agent_id,
