@@ -73,12 +73,19 @@ export async function raiseCondition(
 }
 
 /** Clears conditions whose cause is gone; logged when one was raised. */
-export async function clearConditions(
+export function clearConditions(
   context: Context,
   ...codes: readonly ConditionCode[]
 ): Promise<void> {
-  const { store, ports } = context;
-  if (store.state.conditions.length === 0) return;
+  return context.store.state.conditions.length === 0 ? DONE : clearRaised(context, codes);
+}
+
+const DONE = Promise.resolve();
+
+async function clearRaised(
+  { store, ports }: Context,
+  codes: readonly ConditionCode[],
+): Promise<void> {
   const gone = store.state.conditions.filter((one) => codes.includes(one.code));
   if (gone.length === 0) return;
   for (const { code } of gone) ports.log.write("info", `${code}_cleared`, `${code} is over`);

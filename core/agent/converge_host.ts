@@ -18,6 +18,7 @@ import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
 
 /** Drop-ins are small; a larger file is not one of ours. */
 const MAX_DROP_IN_BYTES = 64 * 1024;
+const UTF8 = new TextDecoder();
 
 /** Keeps the host's configuration at the desired state (operations.md, Converging: Host). */
 export interface HostKeeper {
@@ -133,7 +134,7 @@ export async function readDropInHashes(
   for (const path of DROP_IN_PATHS) {
     const read = await disk.read(path, MAX_DROP_IN_BYTES);
     if (read.ok && read.value !== null) {
-      files.push({ path, content: new TextDecoder().decode(read.value) });
+      files.push({ path, content: UTF8.decode(read.value) });
     }
   }
   return hashesOf(files);
