@@ -33,11 +33,19 @@ interface LowLevel {
   crypto_core_hsalsa20(out: Uint8Array, input: Uint8Array, key: Uint8Array, c: Uint8Array): void;
 }
 
-/** Private keys are made ready, and their public ones derived, once for as long as their bytes are held. */
+/** So many keys of boxes are kept for a private key: those of what an agent opens in its first minute. */
+const MOST_BOX_KEYS = 16;
+
+/**
+ * Private keys are made ready, and their public ones derived, once for as long as their bytes are held.
+ * What an agent opens again, as it does twice during its start, is opened with the box's key of before.
+ */
 export function createNativeSealing(): NativeSealing {
   const privateKeys = new WeakMap<Secret<Uint8Array>, native.KeyObject>();
   const publicKeys = new WeakMap<Secret<Uint8Array>, Uint8Array>();
+  const boxKeys = new WeakMap<Secret<Uint8Array>, Map<string, Uint8Array>>();
   const { crypto_core_hsalsa20: hsalsa20 } = (nacl as unknown as { lowlevel: LowLevel }).lowlevel;
+  const sigma = hexToBytes(SIGMA);
 
   function ready(secretKey: Secret<Uint8Array>): native.KeyObject {
     let key = privateKeys.get(secretKey);
@@ -54,7 +62,20 @@ export function createNativeSealing(): NativeSealing {
       return null;
     }
     const key = new Uint8Array(KEY_LENGTH);
-    hsalsa20(key, new Uint8Array(16), new Uint8Array(shared), hexToBytes(SIGMA));
+    hsalsa20(key, new Uint8Array(16), new Uint8Array(shared), sigma);
+    return key;
+  }
+
+  /** The same for a box that may have been opened before: its ephemeral key is no other box's. */
+  function boxKeyAgain(secretKey: Secret<Uint8Array>, ephemeral: Uint8Array): Uint8Array | null {
+    let known = boxKeys.get(secretKey);
+    if (known === undefined) boxKeys.set(secretKey, known = new Map());
+    const name = String.fromCharCode(...ephemeral);
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const key = boxKey(ready(secretKey), ephemeral);
+    if (known.size >= MOST_BOX_KEYS) known.clear();
+    if (key !== null) known.set(name, key);
     return key;
   }
 
@@ -66,7 +87,7 @@ export function createNativeSealing(): NativeSealing {
     },
     openBox(box, { secretKey, publicKey }) {
       const ephemeral = box.subarray(0, KEY_LENGTH);
-      const key = boxKey(ready(secretKey), ephemeral);
+      const key = boxKeyAgain(secretKey, ephemeral);
       if (key === null) return null;
       return nacl.secretbox.open(box.slice(KEY_LENGTH), nonceOf(ephemeral, publicKey), key);
     },

@@ -5,6 +5,7 @@ import type { seal } from "../../core/protocol/sealing.ts";
 import type { HashBody, verify } from "../../core/protocol/signing.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { Memory } from "./memory.ts";
+import type { Boxes } from "./seal_document.ts";
 import type { PortalState } from "./state.ts";
 import type { Store } from "./store.ts";
 
@@ -31,6 +32,8 @@ export interface Portal {
   readonly hashBody?: HashBody;
   /** How secrets are sealed for them; in JavaScript unless told. */
   readonly seal?: typeof seal;
+  /** Boxes that were made before and serve again; without it each is made anew. */
+  readonly boxes?: Boxes;
   /** The lab's release keys, first and second. */
   readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
 }

@@ -4,27 +4,44 @@ import { decodeBase64 } from "../../core/protocol/base64.ts";
 import { seal as sealInScript } from "../../core/protocol/sealing.ts";
 import type { Random } from "../../core/ports/random.ts";
 
-/** How boxes are made: a portal has both. */
+/** How boxes are made: a portal has all of it. */
 interface Sealing {
   readonly random: Random;
   readonly seal?: typeof sealInScript;
+  /** Where boxes are kept; without it each is made anew. */
+  readonly boxes?: Boxes;
 }
+
+/** Boxes that were made, by what stands for the secret in the document and the key that they are for. */
+export type Boxes = WeakMap<JsonObject, Map<string, string>>;
 
 /**
  * Turns what an admin wrote into what an agent gets. `{"plain": "text"}` becomes a sealed box to
  * `publicKey`; with `"to": "<base64 key>"` beside it, a box that this agent cannot open.
- * `{"verbatim": x}` becomes `x` as it is.
+ * `{"verbatim": x}` becomes `x` as it is. Where boxes are kept, a secret that stands in the answer to an
+ * enrollment and in the desired state is sealed once.
  */
 export function sealDocument(
   document: JsonValue,
   publicKey: string,
-  { random, seal = sealInScript }: Sealing,
+  { random, seal = sealInScript, boxes }: Sealing,
 ): JsonValue {
-  return mapMarks(document, (mark) => {
+  return mapMarks(document, (mark, place) => {
     if ("verbatim" in mark) return mark.verbatim;
-    const key = decodeBase64(mark.to ?? publicKey) ?? new Uint8Array(32);
-    return { sealed: seal(new TextEncoder().encode(mark.plain), key, random.bytes(32)) };
+    const to = mark.to ?? publicKey;
+    const known = boxes?.get(place)?.get(to);
+    if (known !== undefined) return { sealed: known };
+    const key = decodeBase64(to) ?? new Uint8Array(32);
+    const sealed = seal(new TextEncoder().encode(mark.plain), key, random.bytes(32));
+    if (boxes !== undefined) keep(boxes, place, to, sealed);
+    return { sealed };
   });
+}
+
+function keep(boxes: Boxes, place: JsonObject, to: string, sealed: string): void {
+  const made = boxes.get(place);
+  if (made === undefined) boxes.set(place, new Map([[to, sealed]]));
+  else made.set(to, sealed);
 }
 
 /** The document with every secret's text replaced, for people to look at. */
@@ -62,11 +79,14 @@ function markOf(value: JsonObject): Mark | null {
   return mark.success ? mark.data as Mark : null;
 }
 
-function mapMarks(value: JsonValue, replace: (mark: Mark) => JsonValue): JsonValue {
+function mapMarks(
+  value: JsonValue,
+  replace: (mark: Mark, place: JsonObject) => JsonValue,
+): JsonValue {
   if (Array.isArray(value)) return value.map((item) => mapMarks(item, replace));
   if (!isJsonObject(value)) return value;
   const mark = markOf(value);
-  if (mark !== null) return replace(mark);
+  if (mark !== null) return replace(mark, value);
   const entries = Object.entries(value).map(([key, item]) => [key, mapMarks(item, replace)]);
   return Object.fromEntries(entries);
 }

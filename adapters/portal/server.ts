@@ -81,6 +81,7 @@ export async function startPortal(options: PortalOptions): Promise<RunningPortal
     base,
     verify: createNativeSigning().verify,
     seal: createNativeSealing().seal,
+    boxes: new WeakMap(),
     releaseKeys: options.releaseKeys,
     now: () => clock.now() + state.clockOffsetMs,
     time: () => new Date(clock.now() + state.clockOffsetMs).toISOString(),

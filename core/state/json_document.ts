@@ -42,7 +42,12 @@ export function jsonParser<T extends { readonly format: number }>(
   };
 }
 
-/** The bytes of a document, readable for people too. */
+/** The text of a document, readable for people too. */
+export function jsonText(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
+/** The bytes of a document. */
 export function jsonBytes(value: unknown): Uint8Array {
-  return new TextEncoder().encode(`${JSON.stringify(value, null, 2)}\n`);
+  return new TextEncoder().encode(jsonText(value));
 }

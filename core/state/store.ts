@@ -2,7 +2,7 @@ import type { Disk, DiskError } from "../ports/disk.ts";
 import { ok, type Result } from "../result.ts";
 import type { Found } from "./durable.ts";
 import { readDocument, writeDocument } from "./durable.ts";
-import { FORMAT, jsonBytes, jsonParser } from "./json_document.ts";
+import { FORMAT, jsonParser, jsonText } from "./json_document.ts";
 import { STATE_FILE } from "./paths.ts";
 import { type State, StateDocument } from "./state.ts";
 
@@ -24,6 +24,8 @@ export interface Store {
   /** Tries again to save what could not be saved. Writes nothing when nothing is owed. */
   flush(): Promise<void>;
 }
+
+const UTF8 = new TextEncoder();
 
 /** Reads state.json. */
 export function loadState(disk: Disk): Promise<Result<Found<State>, DiskError>> {
@@ -53,7 +55,7 @@ export function openStore(disk: Disk, initial: State, saved: State | null): Stor
       onDisk = { value, text };
       return ok(undefined);
     }
-    const written = await writeDocument(disk, STATE_FILE, jsonBytes({ format: FORMAT, ...value }));
+    const written = await writeDocument(disk, STATE_FILE, UTF8.encode(text));
     // A write that failed at its end may be there all the same: then what the file holds is unknown.
     onDisk = written.ok ? { value, text } : null;
     return written;
@@ -83,5 +85,5 @@ export function openStore(disk: Disk, initial: State, saved: State | null): Stor
 }
 
 function serialize(state: State): string {
-  return JSON.stringify(state);
+  return jsonText({ format: FORMAT, ...state });
 }

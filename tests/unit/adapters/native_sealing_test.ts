@@ -30,6 +30,23 @@ Deno.test("native sealing: the same boxes as in JavaScript, and each opens the o
   );
 });
 
+Deno.test("native sealing: what was opened opens again, but nothing else does for that", () => {
+  const native = createNativeSealing();
+  const [key, other] = [pairOf(new Uint8Array(32).fill(3)), pairOf(new Uint8Array(32).fill(5))];
+  const boxes = Array.from({ length: 40 }, (_, at) => {
+    const ephemeral = new Uint8Array(32).fill(at + 1);
+    return decodeBase64(native.seal(new Uint8Array([at]), key.publicKey, ephemeral));
+  });
+  for (const [at, box] of [...boxes.entries(), ...boxes.entries()]) {
+    assert.ok(box !== null);
+    for (let again = 0; again < 3; again++) {
+      assert.deepEqual(native.openBox(box, key), new Uint8Array([at]));
+      assert.equal(native.openBox(box, other), null);
+      assert.equal(native.openBox(box.map((byte, on) => on === 40 ? byte ^ 1 : byte), key), null);
+    }
+  }
+});
+
 Deno.test("native sealing: a changed box, another key and no point do not open", () => {
   const native = createNativeSealing();
   const key = pairOf(new Uint8Array(32).fill(3));

@@ -1,3 +1,5 @@
+import { ED25519_TORSION_SUBGROUP } from "@noble/curves/ed25519.js";
+import { hexToBytes } from "@noble/hashes/utils.js";
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { createNativeSigning } from "../../../adapters/native_signing.ts";
@@ -42,6 +44,23 @@ Deno.test("native signing: takes no other signature, key or text, as in JavaScri
   for (const [name, ...given] of cases) {
     assert.equal(verify(...given), false, name);
     assert.equal(native.verify(...given), false, name);
+  }
+});
+
+Deno.test("native signing: no key of a small order signs anything, however it is written", () => {
+  const native = createNativeSigning();
+  const prime = 2n ** 255n - 19n;
+  const signs = [0n, 2n ** 255n];
+  const ys = ED25519_TORSION_SUBGROUP.map((point) => numberOf(hexToBytes(point)) % 2n ** 255n);
+  const ways = [...new Set([...ys, 0n, 1n].flatMap((y) => y < 19n ? [y, y + prime] : [y]))];
+  const signature = joined(littleEndian(1n), new Uint8Array(32));
+  for (const way of ways) {
+    for (const sign of signs) {
+      for (let text = 0; text < 16; text++) {
+        const taken = native.verify(littleEndian(way + sign), signature, new Uint8Array([text]));
+        assert.equal(taken, false, `${way} ${sign} ${text}`);
+      }
+    }
   }
 });
 

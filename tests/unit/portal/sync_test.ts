@@ -21,6 +21,21 @@ Deno.test("sync: answers as the schema says, sealed to the agent's key", () =>
     assert.match(secret ?? "", /^[0-9a-f]{40}$/);
   }));
 
+Deno.test("sync: a secret that is in both answers is sealed once, another one anew", () =>
+  inWorld(async (world) => {
+    const agent = await world.enroll();
+    const { desired } = (await world.sync(agent)).body;
+    assert.deepEqual(desired.secrets, agent.answer.secrets);
+    const hcloud = { token: { plain: "another-token-of-the-cloud" } };
+    await world.admin("PATCH", DESIRED, { secrets: { hcloud } });
+    const changed = (await world.sync(agent)).body.desired.secrets;
+    assert.equal(open(agent.keys, changed.hcloud.token), hcloud.token.plain);
+    assert.equal(
+      open(agent.keys, changed.etcd_s3.access_key),
+      open(agent.keys, desired.secrets.etcd_s3.access_key),
+    );
+  }));
+
 Deno.test("sync: sends the desired state until its tag comes back", () =>
   inWorld(async (world) => {
     const agent = await world.enroll();
