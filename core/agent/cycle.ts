@@ -128,7 +128,7 @@ export async function sync(
         tookMs: clock.monotonic() - began,
       });
       if (synced.end !== "accepted") return synced;
-      const operation = sealedToStay(context, synced.operation);
+      const operation = sealedToStay(context, synced.operation, outcome.current);
       await (outcome.current ? confirmKeys : adoptKeys)(context);
       return { ...synced, operation };
     }

@@ -133,15 +133,18 @@ export async function confirmKeys(context: BoundContext): Promise<void> {
 
 /**
  * An operation that came with a sync's answer, as it can be kept when that sync confirms a rotation: what
- * the portal sealed to the old key before it knew of that counts too (protocol §7).
+ * the portal sealed to the old key before it knew of that counts too (protocol §7). `current`: the pair in
+ * use signed that sync.
  */
 export function sealedToStay(
   { identity, ports, publicKeys = PUBLIC_KEYS_IN_SCRIPT }: BoundContext,
   operation: Operation | null,
+  current: boolean,
 ): Operation | null {
   const { keys, next, previous } = identity.current;
-  if (operation === null || next === undefined && previous === undefined) return operation;
-  const publicKey = publicKeys.sealing((next ?? keys).sealing);
+  const stays = !current ? next : previous === undefined ? undefined : keys;
+  if (operation === null || stays === undefined) return operation;
+  const publicKey = publicKeys.sealing(stays.sealing);
   const draw = () => ports.random.bytes(32);
   const params = reseal(operation.params as JsonValue, identity.sealingKeys, publicKey, draw);
   return { ...operation, params: params as Operation["params"] };
