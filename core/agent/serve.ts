@@ -14,6 +14,8 @@ import { openWaker, type Waker } from "./waker.ts";
 
 /** A cycle comes up to this part of its length sooner or later: 30 s give or take 5 s (protocol §4). */
 const SPREAD = 1 / 6;
+/** What the other tasks get behind a cycle that took longer than cycles are apart: this part of that. */
+const LEAST_PAUSE = 1 / 30;
 /** How often the first start of k3s looks whether it can go on, milliseconds; no rarer than cycles are. */
 const FIRST_START_MS = 2_000;
 /** What is waited for is said at most this often, milliseconds. */
@@ -124,10 +126,14 @@ function cycleTask(context: BoundContext, parts: CycleParts): Task {
   return {
     due: () => due,
     async run() {
+      // From one beginning to the next: a slow answer, or a slow API, does not make syncs rarer.
+      const regular = clock.monotonic() +
+        context.cycleMs * (1 + SPREAD * (2 * random.fraction() - 1));
       const end = await cycle(context, parts);
-      const regular = context.cycleMs * (1 + SPREAD * (2 * random.fraction() - 1));
+      const now = clock.monotonic();
       const wait = context.channels.waitMs("sync");
-      due = clock.monotonic() + (wait > 0 ? Math.min(wait, regular) : regular);
+      const next = wait > 0 ? Math.min(now + wait, regular) : regular;
+      due = Math.max(next, now + context.cycleMs * LEAST_PAUSE);
       if (end === "stop") return "revoked";
       return end === "aborted" || end === "installed" ? end : null;
     },

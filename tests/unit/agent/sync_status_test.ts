@@ -248,3 +248,39 @@ Deno.test("sync: an answer that is long under way makes no clock wrong", async (
   assert.deepEqual(world.conditions(), ["clock_offset_large"]);
   await world.stop();
 });
+
+Deno.test("sync: a slow answer does not make syncs rarer than every 30 s, give or take 5 s", async () => {
+  const world = await createSettledWorld();
+  const peer = world.portal.peer.bind(world.portal);
+  world.portal.peer = async (request) => {
+    const reply = await peer(request);
+    await world.clock.sleep(20_000);
+    return reply;
+  };
+  const apart = gaps(await syncsWithin(world, 600_000));
+  assert.ok(apart.length >= 15, `${apart.length}`);
+  assert.ok(apart.every((seconds) => seconds >= 25 && seconds <= 35), apart.join());
+  await world.stop();
+});
+
+Deno.test("sync: a cycle that takes longer than cycles are apart leaves room for events and operations", async () => {
+  const world = await createSettledWorld();
+  await world.stop();
+  let isSlow = true;
+  world.start((ports) => ({
+    ...ports,
+    k8s: {
+      ...ports.k8s,
+      async ready() {
+        if (isSlow) await world.clock.sleep(50_000);
+        return await ports.k8s.ready();
+      },
+    },
+  }));
+  const operation = world.portal.offer({ id: "op-1", kind: "agent.rotate_key", params: {} });
+  await world.pass(400_000);
+  assert.equal(operation.result?.state, "succeeded");
+  isSlow = false;
+  await world.pass(60_000);
+  await world.stop();
+});
