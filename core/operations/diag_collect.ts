@@ -64,7 +64,10 @@ export const diagCollect = defineOperation({
         for (const unit of UNITS) {
           units[unit] = await ports.systemd.unitState(unit);
           const log = await ports.systemd.journal(unit, params.lines);
-          const lines = log.ok ? log.value : [`(no log: ${log.error.message})`];
+          // journalctl's own lines, such as that of a boot, come on top of those asked for.
+          const lines = log.ok
+            ? log.value.slice(-params.lines)
+            : [`(no log: ${log.error.message})`];
           // Redacted as a whole: a private key runs over many lines.
           logs.push({ name: unit, lines: redactor.redact(lines.join("\n")).split("\n") });
         }

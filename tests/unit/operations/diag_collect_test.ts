@@ -58,6 +58,16 @@ Deno.test("diag.collect: versions, units and the last lines of two logs", async 
   assert.match(logOf(machine), /consent by ada at 2026-01-01T12:00:00Z/);
 });
 
+Deno.test("diag.collect: no more lines than were asked for, whatever journalctl prints beside them", async () => {
+  const machine = createMachine(({ systemd }) => ({
+    systemd: { ...systemd, journal: (unit) => systemd.journal(unit, 1_000) },
+  }));
+  const lines = Array.from({ length: 300 }, (_, n) => `line ${n}`);
+  machine.systemd.logs.set("k3s.service", lines);
+  const bundle = bundleOf(await collect(machine));
+  assert.deepEqual(bundle.logs["k3s.service"].lines, lines.slice(-200));
+});
+
 Deno.test("diag.collect: works with the API and k3s down and no log to be had", async () => {
   const machine = createMachine(({ systemd }) => ({
     systemd: {
