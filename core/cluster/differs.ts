@@ -92,9 +92,10 @@ function same(path: Path, one: JsonValue | undefined, other: JsonValue | undefin
       one.every((item, index) => same([...path, String(index)], item, other[index]));
   }
   if (isJsonObject(one) && isJsonObject(other)) {
-    return [...Object.keys(one), ...Object.keys(other)].every((key) =>
-      same([...path, key], own(one, key), own(other, key))
-    );
+    return [...Object.keys(one), ...Object.keys(other)].every((key) => {
+      const [here, there] = [own(one, key), own(other, key)];
+      return here === there || same([...path, key], here, there);
+    });
   }
   return false;
 }

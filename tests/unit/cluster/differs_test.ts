@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { differs } from "../../../core/cluster/differs.ts";
-import type { JsonObject } from "../../../core/json.ts";
+import fc from "fast-check";
+import { differences, differs } from "../../../core/cluster/differs.ts";
+import type { JsonObject, JsonValue } from "../../../core/json.ts";
 
 const LIVE: JsonObject = {
   metadata: { name: "a", labels: { mine: "1", other: "2" } },
@@ -64,4 +65,26 @@ Deno.test("differs: a field that the agent set once and wants no more", () => {
   assert.equal(differs(owned("pbx-agent", "Apply", more), wanted), true);
   assert.equal(differs(owned("kubectl", "Apply", more), wanted), false);
   assert.equal(differs(owned("pbx-agent", "Update", more), wanted), false);
+});
+
+const leaf = fc.constantFrom<JsonValue>(null, 0, 1, "", "x", true);
+const tree = fc.letrec<{ value: JsonValue; object: JsonObject }>((tie) => ({
+  value: fc.oneof({ depthSize: "small" }, leaf, tie("object"), fc.array(leaf, { maxLength: 2 })),
+  object: fc.dictionary(fc.constantFrom("a", "b", "spec", "values"), tie("value"), {
+    maxKeys: 3,
+    noNullPrototype: true,
+  }),
+})).object;
+
+Deno.test("differences: parts that are the very same object are told as equal copies are", () => {
+  fc.assert(
+    fc.property(tree, tree, (wanted, other) => {
+      const shared = { ...other, ...wanted, spec: { a: wanted["a"] ?? null, b: other } };
+      const all = { ...wanted, spec: { a: wanted["a"] ?? null, b: wanted } };
+      for (const live of [shared, wanted, other]) {
+        assert.deepEqual(differences(live, all), differences(structuredClone(live), all));
+      }
+    }),
+    { seed: 20260307, numRuns: 500 },
+  );
 });
