@@ -47,6 +47,8 @@ const DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/";
 /** An API that is down, without any object. */
 export function createSimulatedApi({ clock, onChange }: SimulatedApiOptions): SimulatedApi {
   const objects = new Map<string, Held>();
+  /** What collections hold since the last change: an idle agent lists the same few again and again. */
+  const lists = new Map<string, readonly JsonObject[]>();
   let revision = 0;
   let tokens = 0;
 
@@ -74,11 +76,26 @@ export function createSimulatedApi({ clock, onChange }: SimulatedApiOptions): Si
     return objects.has(`${DEFINITIONS}${resource}.${group}`);
   }
 
+  function itemsOf(collection: string): readonly JsonObject[] {
+    let items = lists.get(collection);
+    if (items === undefined) {
+      items = [...objects].filter(([at]) => isIn(at, collection)).map(([, { object }]) => object);
+      lists.set(collection, items);
+    }
+    return items;
+  }
+
+  function forget(path: string): boolean {
+    lists.clear();
+    return objects.delete(path);
+  }
+
   function save(path: string, stored: Stored, by: string): JsonObject {
     const resourceVersion = String(++revision);
     const metadata = { ...metadataOf(stored.object), resourceVersion };
     const kept = { ...stored, object: { ...stored.object, metadata } };
     const object = shown(kept);
+    lists.clear();
     objects.set(path, { stored: kept, object });
     if (by === MANAGER) onChange(path, false);
     return object;
@@ -131,15 +148,13 @@ export function createSimulatedApi({ clock, onChange }: SimulatedApiOptions): Si
       if (why !== null) return fail(why);
       if (!isKnown(path)) return ok(null);
       const wanted = Object.entries(labels);
-      const found: JsonObject[] = [];
-      for (const at of objects.keys()) {
-        const object = isIn(at, path) ? objects.get(at)?.object : undefined;
-        if (object === undefined) continue;
-        const there = metadataOf(object)["labels"];
-        const has = isJsonObject(there) ? there : {};
-        if (wanted.every(([key, value]) => has[key] === value)) found.push(object);
-      }
-      return ok(found);
+      return ok(
+        itemsOf(path).filter((object) => {
+          const there = metadataOf(object)["labels"];
+          const has = isJsonObject(there) ? there : {};
+          return wanted.every(([key, value]) => has[key] === value);
+        }),
+      );
     },
     async create(ref, object, subresource) {
       const path = objectPath(ref);
@@ -171,7 +186,7 @@ export function createSimulatedApi({ clock, onChange }: SimulatedApiOptions): Si
       if (preconditions !== undefined && preconditions.uid !== uid) {
         return fail(refused(409, "Conflict", `${path} is another object`));
       }
-      objects.delete(path);
+      forget(path);
       onChange(path, true);
       return ok(true);
     },
@@ -186,13 +201,13 @@ export function createSimulatedApi({ clock, onChange }: SimulatedApiOptions): Si
     read(path) {
       const one = objects.get(path);
       if (one !== undefined) return one.object;
-      const items = [...objects].filter(([at]) => isIn(at, path)).map(([, { object }]) => object);
+      const items = itemsOf(path);
       return items.length === 0 ? null : { items };
     },
     write(path, object, manager = "k3s") {
       applyTo(path, object, manager);
     },
-    drop: (path) => objects.delete(path),
+    drop: forget,
   };
   return api;
 }
