@@ -54,13 +54,15 @@ interface Mixed {
 
 const START: Mixed = { first: 0x811c9dc5, second: 0x9e3779b9 };
 
-/** FNV-1a over the bytes, twice in one go: from two starts. */
+/** FNV-1a over words of four bytes and what is left of them, twice in one go: from two starts. */
 function mixed(bytes: Uint8Array, start = START): Mixed {
+  const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const wordsEnd = bytes.length - bytes.length % 4;
   let { first, second } = start;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at] ?? 0;
-    first = Math.imul(first ^ byte, 0x01000193);
-    second = Math.imul(second ^ byte, 0x01000193);
+  for (let at = 0; at < bytes.length; at += at < wordsEnd ? 4 : 1) {
+    const next = at < wordsEnd ? words.getUint32(at) : words.getUint8(at);
+    first = Math.imul(first ^ next, 0x01000193);
+    second = Math.imul(second ^ next, 0x01000193);
   }
   return { first: first >>> 0, second: second >>> 0 };
 }
