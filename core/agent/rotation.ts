@@ -2,6 +2,7 @@ import { isJsonObject, type JsonValue } from "../json.ts";
 import type { Registration, Rotation } from "../operations/rotation.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
 import type { PublicKeys } from "../protocol/enroll.ts";
+import { MAX_REFUSALS } from "../protocol/reaction.ts";
 import type { Operation } from "../protocol/operation.ts";
 import { reseal } from "../protocol/reseal.ts";
 import { rotationProof } from "../protocol/rotate_key.ts";
@@ -19,6 +20,8 @@ import { exchange } from "./exchange.ts";
  */
 export function openRotation(context: BoundContext, refused: () => Promise<void>): Rotation {
   const { identity, ports } = context;
+  /** How often a pair that this run made was registered; null for one that it found. */
+  let attempts: number | null = null;
   return {
     async prepare() {
       const { keys, next: stored, previous } = identity.current;
@@ -27,9 +30,20 @@ export function openRotation(context: BoundContext, refused: () => Promise<void>
       if (previous !== undefined) return ok(keys.created_at);
       const next = newKeys(ports.random, new Date(ports.clock.now()).toISOString());
       const saved = await identity.change((now) => ({ ...now, next }));
+      if (saved.ok) attempts = 0;
       return saved.ok ? ok(next.created_at) : fail(saved.error.message);
     },
-    register: () => register(context, refused),
+    async register() {
+      const registration = await register(context, refused);
+      if (attempts !== null) attempts++;
+      const isForGood = registration.kind === "refused" && registration.forGood;
+      // Every answer was a refusal, and none was lost: nobody knows these keys, and the same registration
+      // may not go again. The next rotation makes others.
+      if (isForGood && attempts !== null && attempts <= MAX_REFUSALS) {
+        await identity.change(({ next: _refused, ...now }) => now);
+      }
+      return registration;
+    },
     takeOver: () => takeOver(context),
     isConfirmed: () =>
       identity.current.next === undefined && identity.current.previous === undefined,
@@ -79,16 +93,20 @@ async function register(
       return { kind: "aborted" };
     case "stop":
       await refused();
-      return { kind: "refused", message: `the portal refuses both keys: ${outcome.message}` };
+      return refusal(`the portal refuses both keys: ${outcome.message}`);
     case "give_up":
-      return { kind: "refused", message: `the portal refuses the new keys: ${outcome.message}` };
+      return refusal(`the portal refuses the new keys: ${outcome.message}`, true);
     case "wait":
       return later("the portal asks to wait");
     case "update":
-      return { kind: "refused", message: "the portal takes no agent this old" };
+      return refusal("the portal takes no agent this old");
     case "back_off":
       return later(outcome.message);
   }
+}
+
+function refusal(message: string, forGood = false): Registration {
+  return { kind: "refused", message, forGood };
 }
 
 async function takeOver(context: BoundContext): Promise<Result<void, string>> {

@@ -5,7 +5,8 @@ export type Registration =
   | { readonly kind: "registered" }
   /** Try again after `ms`. */
   | { readonly kind: "later"; readonly ms: number; readonly why: string }
-  | { readonly kind: "refused"; readonly message: string }
+  /** `forGood`: the very same registration may not be sent again (protocol §1). */
+  | { readonly kind: "refused"; readonly message: string; readonly forGood: boolean }
   | { readonly kind: "aborted" };
 
 /** The agent's own keys, as far as their rotation needs them (protocol §7). */

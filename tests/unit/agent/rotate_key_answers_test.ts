@@ -97,3 +97,34 @@ Deno.test("agent.rotate_key: an operation beside the confirmation may be sealed 
   assert.equal(operation.result?.state, "succeeded", JSON.stringify(operation.result));
   await world.stop();
 });
+
+Deno.test("agent.rotate_key: keys that were refused for good give way to others, without a restart", async () => {
+  const world = await createSettledWorld();
+  const before = publicKeysOf(world);
+  const refusal = { status: 400, body: { error: { code: "no", message: "not now" } } };
+  world.portal.fault({ match: REGISTRATION, count: 3, action: refusal });
+  const first = offerRotation(world);
+  await world.pass(120_000);
+  assert.equal(first.result?.code, "not_registered");
+  assert.deepEqual(pairsIn(world), ["keys"]);
+  const second = offerRotation(world, "rotate-2");
+  await world.pass(300_000);
+  assertRotated(world, second, before);
+  await world.stop();
+});
+
+Deno.test("agent.rotate_key: keys that the portal may know although it refuses them are kept", async () => {
+  const world = await createSettledWorld();
+  const refusal = { status: 400, body: { error: { code: "no", message: "not now" } } };
+  world.portal.fault({ match: REGISTRATION, action: { cut: "after" } });
+  world.portal.fault({ match: REGISTRATION, count: 3, action: refusal });
+  const operation = offerRotation(world);
+  await world.pass(180_000);
+  assert.equal(operation.result?.code, "not_registered");
+  assert.deepEqual(pairsIn(world), ["keys", "next"]);
+  // It seals to them from now on.
+  world.portal.desire({ servers: 1 });
+  await world.pass(75_000);
+  assert.equal(world.lastReport().desired.revision, 2);
+  await world.stop();
+});
