@@ -65,9 +65,12 @@ export function agentOf(portal: Portal, { headers }: WireRequest): Agent | undef
 export function trusting(portal: Portal, request: Whole, path: string): Answer {
   const version = "0.1.0";
   const agent = agentOf(portal, request) ?? [...portal.state.agents.values()][0];
-  if (path === "/enroll") return enroll(portal, request.body, version);
+  const asker = { path, agent: null };
+  if (path === "/enroll") return enroll(portal, asker, request.body, version);
   if (agent === undefined) return refuse(401, "revoked", "nobody");
-  if (path === "/sync") return sync(portal, { agent, key: "current" }, request.body, version);
+  if (path === "/sync") {
+    return sync(portal, asker, { agent, key: "current" }, request.body, version);
+  }
   const release = /^\/releases\/(.+)\/manifest$/.exec(path)?.[1];
   return release === undefined ? json(200, {}) : manifest(portal, release);
 }
