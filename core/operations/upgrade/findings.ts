@@ -38,6 +38,12 @@ export const ESP_RESERVE_BYTES = 1024 * 1024;
 /** What the agent's documents need; a node that is about to fill up is no node to upgrade. */
 const DISK_RESERVE_BYTES = 64 * 1024 * 1024;
 
+/** Where the firmware looks last (boot facts). */
+const FALLBACK: Readonly<Record<Arch, string>> = {
+  amd64: "EFI/BOOT/BOOTX64.EFI",
+  arm64: "EFI/BOOT/BOOTAA64.EFI",
+};
+
 /** Everything that is against the upgrade, for people; empty where nothing is. */
 export function preflightFindings(facts: PreflightFacts): readonly string[] {
   return [
@@ -114,8 +120,8 @@ function bootFindings(facts: PreflightFacts): string[] {
   }
   if (!fallbackLoader) {
     findings.push(
-      "systemd-boot is not in EFI/BOOT, where the firmware looks when an image does not load: " +
-        "`bootctl install` puts it there",
+      `systemd-boot is not in ${FALLBACK[arch]}, where the firmware looks when an image does not ` +
+        "load: `bootctl install` puts it there",
     );
   }
   const image = release.ok ? release.value.image.artifacts[arch] : undefined;
