@@ -81,9 +81,7 @@ const artifact = object({
   encoded_size: maybe(whole(1)),
 }, "ignored");
 
-const artifacts: Rule = (value) =>
-  value instanceof Map &&
-  [...value].every(([arch, found]) => /^(?:amd64|arm64)$/.test(arch) && artifact(found));
+const artifacts = object({ amd64: maybe(artifact), arm64: maybe(artifact) }, "ignored");
 
 const workload = object({ namespace: text, name: text }, "ignored");
 
