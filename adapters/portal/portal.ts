@@ -1,9 +1,9 @@
-import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Random } from "../../core/ports/random.ts";
 import type { seal } from "../../core/protocol/sealing.ts";
 import type { HashBody, verify } from "../../core/protocol/signing.ts";
 import type { Secret } from "../../core/secret.ts";
+import { nativeHashBody } from "../native_hash.ts";
 import type { Memory } from "./memory.ts";
 import type { Boxes } from "./seal_document.ts";
 import type { PortalState } from "./state.ts";
@@ -38,9 +38,11 @@ export interface Portal {
   readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
 }
 
+const UTF8 = new TextEncoder();
+
 /** Lower-case hex SHA-256 of a text. */
 export function hashText(text: string): string {
-  return bytesToHex(sha256(new TextEncoder().encode(text)));
+  return nativeHashBody(UTF8.encode(text));
 }
 
 /** A random name that no other of its kind has, such as `agent-3f9c...`. */

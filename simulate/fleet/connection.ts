@@ -12,7 +12,7 @@ export interface Connection {
 
 /** Most answers to a sync fit: an idle connection of tens of thousands holds no more than this. */
 const IDLE_BUFFER = 512;
-const BUSY_BUFFER = 16 * 1024;
+const BUSY_BUFFER = 4 * 1024;
 
 /**
  * A connection on an open socket. While it is idle a read waits, as clients with a pool do: so that the

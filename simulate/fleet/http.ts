@@ -47,7 +47,7 @@ export function createFleetHttp(options: FleetHttpOptions): FleetHttp {
       const hasBody = request.body !== undefined && request.body.length > 0;
       const free = hasBody ? takeFree(kept, url.origin) : null;
       const opened = free === null
-        ? await limits.connecting(open(url, options, limits.signal))
+        ? await limits.connecting((signal) => open(url, options, signal))
         : ok(free);
       if (!opened.ok) return opened;
       const connection = opened.value;
@@ -123,10 +123,9 @@ async function open(
 }
 
 interface Limits {
-  readonly signal: AbortSignal;
-  /** Waits for a connection, no longer than that may take. */
+  /** Waits for a connection, no longer than that may take; `open` is told when nobody waits any more. */
   connecting(
-    opening: Promise<Result<Connection, HttpError>>,
+    open: (signal: AbortSignal) => Promise<Result<Connection, HttpError>>,
   ): Promise<Result<Connection, HttpError>>;
   /** What to do when the request has to end early. */
   onEnd(end: () => void): void;
@@ -136,12 +135,10 @@ interface Limits {
 }
 
 function openLimits(request: HttpRequest, url: URL, clock: Clock): Limits {
-  const controller = new AbortController();
   let fault: HttpError | null = null;
   let ending = () => {};
   const end = (code: HttpError["code"], what: string) => {
     fault ??= httpError(code, url, what);
-    controller.abort();
     ending();
   };
   const onAbort = () => end("aborted", "ended by the agent");
@@ -150,13 +147,17 @@ function openLimits(request: HttpRequest, url: URL, clock: Clock): Limits {
   total.signal.addEventListener("abort", onTotal);
   request.signal?.addEventListener("abort", onAbort);
   return {
-    signal: controller.signal,
-    async connecting(opening) {
+    async connecting(open) {
+      const controller = new AbortController();
       const limit = clock.deadline(request.connectMs);
       const onLimit = () => end("connect", `connect timed out after ${request.connectMs} ms`);
       limit.signal.addEventListener("abort", onLimit);
       const ended = Promise.withResolvers<null>();
-      ending = () => ended.resolve(null);
+      ending = () => {
+        controller.abort();
+        ended.resolve(null);
+      };
+      const opening = open(controller.signal);
       const opened = await Promise.race([opening, ended.promise]);
       limit.signal.removeEventListener("abort", onLimit);
       limit.clear();
