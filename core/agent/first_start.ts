@@ -3,6 +3,7 @@ import { readJoinedServer } from "../host/k3s_settings.ts";
 import { manifestPath } from "../host/manifests.ts";
 import type { ClusterObject } from "../cluster/secrets.ts";
 import { namespaceUid } from "../cluster/kubernetes_facts.ts";
+import { definitionOf } from "../operations/registry.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { openSealed } from "../protocol/sealing.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
@@ -25,6 +26,11 @@ const MOVED: Advance = { moved: true };
  * state file and every one can be repeated, so a crash anywhere resumes where it was.
  */
 export async function advanceFirstStart(context: BoundContext): Promise<Advance> {
+  const { operation } = context.store.state;
+  // Until it has proven which cluster comes up, none is remembered as this node's or given its Secrets.
+  if (operation !== null && operation.result === undefined && stopsK3s(operation.kind)) {
+    return waits(`${operation.kind} ${operation.id} is under way, and starts k3s itself`);
+  }
   switch (context.store.state.first_start) {
     case "configure":
       return await configure(context, await readBootstrap(context));
@@ -37,6 +43,11 @@ export async function advanceFirstStart(context: BoundContext): Promise<Advance>
     case "done":
       return MOVED;
   }
+}
+
+/** Whether an operation stops k3s on its way, and starts it on another database. */
+function stopsK3s(kind: string): boolean {
+  return definitionOf(kind)?.endsThoughRevoked === true;
 }
 
 async function configure(context: BoundContext, bootstrap: Bootstrap | null): Promise<Advance> {

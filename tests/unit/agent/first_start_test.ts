@@ -1,5 +1,12 @@
 import assert from "node:assert/strict";
-import { BOOTSTRAP_FILE, CONFIG_FILE, IDENTITY_FILE } from "../../../core/state/paths.ts";
+import { advanceFirstStart } from "../../../core/agent/first_start.ts";
+import {
+  BOOTSTRAP_FILE,
+  CONFIG_FILE,
+  IDENTITY_FILE,
+  STATE_FILE,
+} from "../../../core/state/paths.ts";
+import { createMachine, openAgent } from "../operations/machine.ts";
 import { assertStarted, ownFiles, plainSecrets } from "./started.ts";
 import { configYaml, createSettledWorld, createWorld, type World } from "./world.ts";
 
@@ -78,6 +85,24 @@ Deno.test("first start: while a restore holds k3s, nothing starts it", async () 
   await world.pass(36_000);
   assert.equal(world.stored().first_start, "done");
   await world.stop();
+});
+
+Deno.test("first start: no cluster is this node's before a restore under way has proven it", async () => {
+  const machine = createMachine();
+  const state = JSON.parse(machine.disk.text(STATE_FILE) ?? "");
+  const journal = { step: "wait_api", steps: [], handed: {}, events: [], seq: 0 };
+  const params = { snapshot: "x", from: "s3" };
+  const begun_at = new Date(machine.clock.now()).toISOString();
+  const operation = { id: "op-1", kind: "cluster.restore", params, begun_at, ...journal };
+  const started = { ...state, first_start: "wait_api", kube_system_uid: null };
+  for (const [now, uid] of [[operation, null], [null, "known"]] as const) {
+    machine.disk.put(STATE_FILE, JSON.stringify({ ...started, operation: now }));
+    const context = await openAgent(machine.ports);
+    const advance = await advanceFirstStart(context);
+    if (!advance.moved) assert.match(advance.why, /cluster\.restore op-1 is under way/);
+    assert.equal(advance.moved, uid !== null);
+    assert.equal(context.store.state.kube_system_uid === null, uid === null);
+  }
 });
 
 Deno.test("first start: what the API refuses is tried again", async () => {
