@@ -162,10 +162,13 @@ function keyOf({ method, path }: SignedRequest, digest: string): string {
   return `${method} ${path} ${digest}`;
 }
 
-/** What refuses syncs is counted in a row (protocol §1): anything else in between begins the count anew. */
-function inARow({ channel }: SignedRequest, meaning: Meaning, memory: Memory): Memory {
-  const isRefusal = meaning.kind === "rejected" || meaning.kind === "replayed";
-  return channel !== "sync" || isRefusal ? memory : { ...memory, refused: 0 };
+/**
+ * What refuses syncs is counted in a row (protocol §1): another answer in between begins the count anew. A
+ * `clock_skew` is none of those, because the same request is signed again for it.
+ */
+function inARow({ channel }: SignedRequest, { kind }: Meaning, memory: Memory): Memory {
+  const isAnother = kind === "trouble" || kind === "wait" || kind === "too_old";
+  return channel === "sync" && isAnother ? { ...memory, refused: 0 } : memory;
 }
 
 /** A manifest that is not there (404) may still come: it is asked for in later cycles, however often. */
