@@ -71,7 +71,11 @@ const TABLE: readonly (readonly [string, Partial<PreflightFacts>, RegExp | null]
   ["a loader without a name", view({ loader: null }), null],
   ["no entry of what runs", view({ entries: [] }), /no longer offers pbx-1\.0\.0/],
   ["no entry of the firmware", view({ firmwareEntry: false }), /the firmware has no active entry/],
-  ["no fallback", view({ fallbackLoader: false }), /systemd-boot is not in EFI\/BOOT\/BOOTX64\.EFI,/],
+  [
+    "no fallback",
+    view({ fallbackLoader: false }),
+    /systemd-boot is not in EFI\/BOOT\/BOOTX64\.EFI,/,
+  ],
   [
     "one byte too few",
     view({ freeBytes: VIEW.freeBytes - 1 }),
