@@ -41,6 +41,8 @@ export interface FakeDisk extends Disk, DiskFaults {
   forgetWrites(): void;
   /** A file's content as text, or null. */
   text(path: string): string | null;
+  /** The content, as text, that a power cut leaves of a file in any case; or null. */
+  lastingText(path: string): string | null;
   /** Lays out a file and its folders (0755), all synced. Mode 0600 unless told. */
   put(path: string, content: string | Uint8Array, mode?: number): void;
   /** Paths of all files, sorted. */
@@ -186,6 +188,10 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
     text(path) {
       const node = nodeAt(path);
       return node?.kind === "file" ? new TextDecoder().decode(node.bytes) : null;
+    },
+    lastingText(path) {
+      const node = find(medium.root, path, "synced");
+      return node?.kind === "file" ? new TextDecoder().decode(node.synced) : null;
     },
     put(path, content, mode = 0o600) {
       const bytes = typeof content === "string" ? new TextEncoder().encode(content) : content;

@@ -51,14 +51,18 @@ export function segmentsOf(path: string): readonly string[] {
   return path === "/" ? [] : path.slice(1).split("/");
 }
 
-/** What is at a canonical path, or null. */
-export function find(root: FolderNode, path: string): TreeNode | null {
+/** What is at a canonical path, or null; with `names` "synced" what a power cut leaves there in any case. */
+export function find(
+  root: FolderNode,
+  path: string,
+  names: "entries" | "synced" = "entries",
+): TreeNode | null {
   let node: TreeNode = root;
   for (let at = 1; at < path.length;) {
     const slash = path.indexOf("/", at);
     const end = slash < 0 ? path.length : slash;
     const next: TreeNode | undefined = node.kind === "directory"
-      ? node.entries.get(path.slice(at, end))
+      ? node[names].get(path.slice(at, end))
       : undefined;
     if (next === undefined) return null;
     node = next;

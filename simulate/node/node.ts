@@ -269,7 +269,10 @@ export function createNode(options: NodeOptions): SimulatedNode {
     bucket,
     start,
     stop,
-    kill: (power) => fell(power ?? null, "by the simulation"),
+    kill(power) {
+      // Without a process there is nothing to kill: its start, or the machine's, is under way.
+      if (power !== undefined || process !== null) fell(power ?? null, "by the simulation");
+    },
     reboot,
     setFuse: (fuse) => process?.setFuse(fuse),
     skew(ms) {

@@ -1,10 +1,9 @@
 import type { Answer } from "../../adapters/portal/http/message.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
-import { STATE_FILE } from "../../core/state/paths.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import { activeAgent } from "../../adapters/portal/state.ts";
 import { tagOf } from "../../adapters/portal/sync.ts";
-import type { Watched } from "./watched.ts";
+import { storedState, type Watched } from "./watched.ts";
 
 /** As far as a timestamp may be off (protocol §1), less what a request may take, milliseconds. */
 const MAX_SKEW_MS = 50_000;
@@ -64,8 +63,9 @@ export function watchAnswers({ portal, owner, node, broken }: Watched) {
     if (status === 409) isLearning = true;
     if (status !== 200 || !isLearning || !request.url.endsWith("/sync")) return;
     isLearning = false;
-    const stored = JSON.parse(node.disk.text(STATE_FILE) ?? "{}")?.clock_offset_ms;
-    keptFor = Math.abs(Number(stored) + ahead) < MAX_SKEW_MS ? ahead : null;
+    // Where the disk takes nothing it is not there, and cannot be.
+    const stored = Number(storedState(node)?.clock_offset_ms);
+    keptFor = Math.abs(stored + ahead) < MAX_SKEW_MS ? ahead : null;
   }
 
   return {

@@ -24,8 +24,9 @@ export function storedOperation(node: SimulatedNode): string | null {
   return storedState(node)?.operation?.id ?? null;
 }
 
-function storedState({ disk }: SimulatedNode) {
-  const text = disk.text(STATE_FILE);
+/** What a crash leaves of state.json in any case; null where that is nothing. */
+export function storedState({ disk }: SimulatedNode) {
+  const text = disk.lastingText(STATE_FILE);
   return text === null || text === "" ? null : JSON.parse(text);
 }
 

@@ -41,6 +41,19 @@ Deno.test("createFakeDisk: a power cut undoes renames and removals, or keeps the
   }
 });
 
+Deno.test("createFakeDisk: tells beforehand what a power cut leaves of a file", async () => {
+  const disk = laidOut();
+  done(await disk.write("/d/a.tmp", utf8("new"), 0o600));
+  done(await disk.rename("/d/a.tmp", "/d/a"));
+  assert.equal(disk.lastingText("/d/a"), "old");
+  done(await disk.syncDirectory("/d"));
+  assert.equal(disk.lastingText("/d/a"), "new");
+  done(await disk.append("/d/a", utf8("er"), 0o600));
+  assert.equal(disk.text("/d/a"), "newer");
+  assert.equal(disk.lastingText("/d/a"), "new");
+  assert.equal(disk.lastingText("/d/b"), null);
+});
+
 Deno.test("createFakeDisk: a power cut takes appended bytes, whatever the name's fate", async () => {
   const disk = laidOut();
   done(await disk.append("/d/a", utf8(" and more"), 0o600));
