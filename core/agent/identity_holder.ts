@@ -13,6 +13,11 @@ export interface IdentityHolder {
   readonly current: BoundIdentity;
   /** What opens sealed boxes: the current pair and, during a rotation, the other one. */
   readonly sealingKeys: readonly SealingKey[];
+  /**
+   * The last sync was taken by the pair before the one in use: the portal never took the one in use, or
+   * lost it (protocol §7), and it has to be registered again.
+   */
+  isForgotten: boolean;
   /** Changes the identity only if the change is on disk. */
   change(to: (identity: BoundIdentity) => BoundIdentity): Promise<Result<void, DiskError>>;
 }
@@ -26,6 +31,7 @@ export function holdIdentity(
   let current = identity;
   let sealingKeys = sealingKeysOf(identity, keyWork);
   return {
+    isForgotten: false,
     get current() {
       return current;
     },

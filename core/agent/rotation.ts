@@ -47,6 +47,7 @@ export function openRotation(context: BoundContext, refused: () => Promise<void>
     takeOver: () => takeOver(context),
     isConfirmed: () =>
       identity.current.next === undefined && identity.current.previous === undefined,
+    isForgotten: () => identity.isForgotten,
     createdAt: () => identity.current.keys.created_at,
   };
 }
@@ -88,6 +89,7 @@ async function register(
         return later("the answer is malformed: it is no object");
       }
       await channels.succeeded("rotation");
+      context.identity.isForgotten = false;
       return { kind: "registered" };
     case "aborted":
       return { kind: "aborted" };
@@ -122,11 +124,16 @@ async function takeOver(context: BoundContext): Promise<Result<void, string>> {
 }
 
 /**
- * Goes on with the next keys where a sync that they signed succeeded, and the keys in use were refused:
- * the portal has taken a registration whose answer never came.
+ * After a sync that the keys in use did not sign, for they were refused. Goes on with the next keys where
+ * those signed it: the portal has taken a registration whose answer never came. Where the ones before did,
+ * it knows nothing of a registration that it has answered.
  */
 export async function adoptKeys(context: BoundContext): Promise<void> {
-  if (context.identity.current.next === undefined) return;
+  const { identity } = context;
+  if (identity.current.next === undefined) {
+    identity.isForgotten = identity.current.previous !== undefined;
+    return;
+  }
   const taken = await takeOver(context);
   if (taken.ok) await confirmKeys(context);
   else context.ports.log.write("error", "keys_not_rotated", taken.error);

@@ -19,6 +19,8 @@ export interface Rotation {
   takeOver(): Promise<Result<void, string>>;
   /** Whether a sync with the pair in use has succeeded since, so that the one before is gone. */
   isConfirmed(): boolean;
+  /** Whether the portal has since taken the pair before and not this one, and has to be asked again. */
+  isForgotten(): boolean;
   /** When the pair in use was made, RFC 3339. */
   createdAt(): string;
 }

@@ -24,6 +24,24 @@ for (const body of ["[]", "5", '"taken"']) {
   });
 }
 
+Deno.test("agent.rotate_key: a 200 that the portal never gave, or forgot, is followed by another registration", async () => {
+  const world = await createSettledWorld();
+  const before = publicKeysOf(world);
+  world.portal.fault({ match: REGISTRATION, action: { status: 200, body: {} } });
+  const operation = offerRotation(world);
+  await world.pass(36_000);
+  assert.deepEqual(pairsIn(world), ["keys", "previous"], "the answer says that it took them");
+  assert.notEqual(agentOf(world).keys.signing, publicKeysOf(world).signing, "but it did not");
+  await world.pass(120_000);
+  // The new pair is refused, the one before signs.
+  assert.deepEqual(registrations(world).slice(1), [
+    "POST /rotate-key 401",
+    "POST /rotate-key 200",
+  ]);
+  assertRotated(world, operation, before);
+  await world.stop();
+});
+
 Deno.test("agent.rotate_key: a registration that both keys are refused for ends the agent's life, not the operation", async () => {
   const world = await createSettledWorld();
   const before = publicKeysOf(world);

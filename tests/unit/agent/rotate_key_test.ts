@@ -153,10 +153,9 @@ Deno.test("agent.rotate_key: a portal that takes only the new key by then finds 
   await world.stop();
 });
 
-Deno.test("agent.rotate_key: a portal that lost the registration is told it again by the next rotation", async () => {
-  const world = await createSettledWorld();
-  const before = publicKeysOf(world);
-  const agent = agentOf(world);
+/** The portal forgets the first registration that it takes. */
+function loseRegistration(world: World): void {
+  const [agent, before] = [agentOf(world), publicKeysOf(world)];
   const peer = world.portal.peer.bind(world.portal);
   let lost = false;
   world.portal.peer = async (request) => {
@@ -167,13 +166,32 @@ Deno.test("agent.rotate_key: a portal that lost the registration is told it agai
     }
     return reply;
   };
+}
+
+Deno.test("agent.rotate_key: a portal that lost the registration is told it again", async () => {
+  const world = await createSettledWorld();
+  const before = publicKeysOf(world);
+  loseRegistration(world);
+  const operation = offerRotation(world);
+  await world.pass(ROTATION_MS);
+  assertRotated(world, operation, before);
+  await world.stop();
+});
+
+Deno.test("agent.rotate_key: a portal that lost the registration, and was not told in time, is told by the next rotation", async () => {
+  const world = await createSettledWorld();
+  const before = publicKeysOf(world);
+  loseRegistration(world);
   const first = offerRotation(world);
+  const trouble = { match: { path: "/rotate-key" }, skip: 1, count: 100, action: { status: 503 } };
+  world.portal.fault(trouble);
   await world.pass(2_400_000);
   assert.equal(first.result?.state, "failed");
   assert.equal(first.result?.step, "confirm");
   assert.deepEqual(pairsIn(world), ["keys", "previous"]);
   assert.equal(world.stored().revoked, false, "the old key is still taken");
 
+  world.portal.portal.memory.faults.length = 0;
   const inUse = publicKeysOf(world);
   const second = offerRotation(world, "rotate-2");
   await world.pass(ROTATION_MS);
