@@ -23,6 +23,8 @@ echo "runs $(sha256sum < /proc/$pid/exe | cut -c 1-64)"
 echo "program $(sha256sum < ${BIN} | cut -c 1-64)"
 echo "previous $([ -e ${BIN}.prev ] && sha256sum < ${BIN}.prev | cut -c 1-64)"
 for process in /proc/[0-9]*; do
+  # What the agent has just forked is the agent's program until it becomes systemctl.
+  [ "$(sed -n 's/^PPid:[^0-9]*//p' $process/status)" = "$pid" ] && continue
   case "$(readlink $process/exe)" in
   ${BIN}*) echo "process \${process#/proc/}" ;;
   esac
