@@ -231,14 +231,19 @@ Deno.test("sync: refusals count in a row: another answer in between begins anew"
   await world.stop();
 });
 
-Deno.test("sync: an answer that is long under way makes no clock wrong", async () => {
-  const world = await createSettledWorld();
+/** From now on every answer of the portal is under way for 20 s. */
+function answerSlowly(world: World): void {
   const peer = world.portal.peer.bind(world.portal);
   world.portal.peer = async (request) => {
     const reply = await peer(request);
     await world.clock.sleep(20_000);
     return reply;
   };
+}
+
+Deno.test("sync: an answer that is long under way makes no clock wrong", async () => {
+  const world = await createSettledWorld();
+  answerSlowly(world);
   await world.pass(240_000);
   assert.deepEqual(world.conditions(), []);
   // One that is wrong by more is told all the same.
@@ -251,12 +256,7 @@ Deno.test("sync: an answer that is long under way makes no clock wrong", async (
 
 Deno.test("sync: a slow answer does not make syncs rarer than every 30 s, give or take 5 s", async () => {
   const world = await createSettledWorld();
-  const peer = world.portal.peer.bind(world.portal);
-  world.portal.peer = async (request) => {
-    const reply = await peer(request);
-    await world.clock.sleep(20_000);
-    return reply;
-  };
+  answerSlowly(world);
   const apart = gaps(await syncsWithin(world, 600_000));
   assert.ok(apart.length >= 15, `${apart.length}`);
   assert.ok(apart.every((seconds) => seconds >= 25 && seconds <= 35), apart.join());
