@@ -8,6 +8,7 @@ import {
 } from "../host/restart.ts";
 import { openRestartWatch, type RestartWatch } from "../host/restart_watch.ts";
 import { type nextWindow, openWindowSearch } from "../host/windows.ts";
+import { readHold } from "../operations/restore/hold.ts";
 import type { HostSettings } from "../protocol/desired_state.ts";
 import type { Disk } from "../ports/disk.ts";
 import { writeDocument } from "../state/durable.ts";
@@ -211,8 +212,7 @@ async function restartIfDue(
 
 /** Why k3s does not run, where somebody wants that: a restart would start it. */
 async function whyStopped({ ports }: BoundContext): Promise<string | null> {
-  const hold = await ports.disk.stat(K3S_HOLD_FILE);
-  if (!hold.ok || hold.value !== null) return `k3s is held (${K3S_HOLD_FILE})`;
+  if (await readHold(ports) !== null) return `k3s is held (${K3S_HOLD_FILE})`;
   return await ports.systemd.unitState(K3S_UNIT) === "inactive"
     ? `${K3S_UNIT} is stopped, and reads it when it is started`
     : null;
