@@ -11,6 +11,7 @@ import {
 import { freePort } from "./free_port.ts";
 import { type LabProcess, startLabProcess } from "./lab_process.ts";
 import { findPart } from "./parts.ts";
+import { pauseProcess } from "./pause_process.ts";
 import { waitUntil } from "./wait_until.ts";
 
 /** A real Kubernetes API server on its own etcd, both on 127.0.0.1, their state in a temporary folder. */
@@ -23,8 +24,8 @@ export interface KubeApi {
   readonly authority: Certificate;
   /** Path of the audit log (one JSON object a line, level Metadata); null unless asked for. */
   readonly auditLog: string | null;
-  /** Stops the API server's process as it is (SIGSTOP): connections stay, nothing answers. */
-  pause(): void;
+  /** Stops the API server's process as it is (SIGSTOP): connections stay, nothing answers from then on. */
+  pause(): Promise<void>;
   /** Lets a paused API server go on. */
   resume(): void;
   /** Ends the API server alone; its etcd goes on. */
@@ -48,12 +49,12 @@ export async function startKubeApi(options: { readonly audit?: boolean } = {}): 
   const [etcdFile, apiFile] = [await findPart("etcd"), await findPart("kube-apiserver")];
   const directory = await Deno.makeTempDir({ prefix: "pbx-kube-api-" });
   const running: { etcd?: LabProcess; api?: LabProcess } = {};
-  const signalServer = (signal: Deno.Signal): void => {
-    if (running.api !== undefined) trySignal(running.api, signal);
+  const resume = (): void => {
+    if (running.api !== undefined) trySignal(running.api, "SIGCONT");
   };
   const stopServer = async (): Promise<void> => {
     // A paused process takes SIGTERM only once it runs again.
-    signalServer("SIGCONT");
+    resume();
     await running.api?.stop();
   };
   const stop = async (): Promise<void> => {
@@ -85,8 +86,10 @@ export async function startKubeApi(options: { readonly audit?: boolean } = {}): 
       kubeconfig,
       authority,
       auditLog,
-      pause: () => signalServer("SIGSTOP"),
-      resume: () => signalServer("SIGCONT"),
+      pause: async () => {
+        if (running.api !== undefined) await pauseProcess(running.api.pid);
+      },
+      resume,
       stopServer,
       startServer,
       stop,

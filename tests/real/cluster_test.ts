@@ -10,6 +10,7 @@ import { auditOf, isWrite } from "../lab/audit_log.ts";
 import { connectionsTo } from "../lab/connections.ts";
 import { type KubeApi, startKubeApi } from "../lab/kube_api.ts";
 import { startLabProcess } from "../lab/lab_process.ts";
+import { pauseProcess } from "../lab/pause_process.ts";
 import { waitUntil } from "../lab/wait_until.ts";
 import type { NodeK8s } from "../../adapters/node/k8s.ts";
 import type { ObjectRef } from "../../core/ports/k8s.ts";
@@ -266,9 +267,9 @@ onCluster(
     Object.assign(cluster, {
       k8s: {
         ...k8s,
-        apply(...args: Parameters<NodeK8s["apply"]>) {
-          api().pause();
-          return k8s.apply(...args);
+        async apply(...args: Parameters<NodeK8s["apply"]>) {
+          await api().pause();
+          return await k8s.apply(...args);
         },
       },
     });
@@ -307,7 +308,7 @@ onCluster("two agents and a lease, the one that leads stopped: never do both app
       timeoutMs: 10_000,
       everyMs: 5,
     });
-    Deno.kill(one.pid, "SIGSTOP");
+    await pauseProcess(one.pid);
     const { stdout } = two.process;
     await waitUntil(
       "the other to lead",

@@ -161,7 +161,7 @@ Deno.test("createNodeK8s: a server that stands still is unreachable at the deadl
   const clock = createFakeClock();
   const k8s = createNodeK8s({ disk: await nodeDisk(), clock, version: "1.2.3" });
   assert.equal(await k8s.ready(), true);
-  api().pause();
+  await api().pause();
   try {
     let ended = false;
     const calling = k8s.get(KUBE_SYSTEM).finally(() => {
