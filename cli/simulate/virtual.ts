@@ -1,7 +1,6 @@
 import { cpuUsage } from "node:process";
 import type { Profile } from "../../simulate/profile/profile.ts";
 import { runVirtual } from "../../simulate/virtual/run_virtual.ts";
-import { describeTime } from "../../simulate/virtual/trace.ts";
 import { EXIT, type ExitCode } from "../exit_codes.ts";
 import { print } from "../print.ts";
 import { profileOf } from "./run_simulation.ts";
@@ -53,12 +52,12 @@ async function runOne(
     seed,
     profile,
     threads: options.threads ?? threadsFor(options),
-    onProgress(elapsedMs) {
+    onProgress(share) {
       const now = performance.now();
       if (now - told < TELL_MS) return;
       told = now;
-      const passed = `${describeTime(elapsedMs)} of ${describeTime(durationMs)}`;
-      print("stderr", `seed ${seed}: ${passed}, after ${((now - begun) / 1000).toFixed(0)} s\n`);
+      const seconds = ((now - begun) / 1000).toFixed(0);
+      print("stderr", `seed ${seed}: ${Math.floor(100 * share)} % after ${seconds} s\n`);
     },
     ...(trace === null
       ? {}

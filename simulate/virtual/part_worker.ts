@@ -1,27 +1,19 @@
-/** A thread that lives some nodes of a run; `part_thread.ts` starts it and asks it. */
+/** A thread that lives some nodes of a run; `part_thread.ts` starts it. */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
-import { createPart, type Part, type PartOptions } from "./part.ts";
-import type { PartAnswer, PartCall, PartMessage } from "./part_thread.ts";
+import { livePart, type PartOptions } from "./part.ts";
+import type { PartMessage } from "./part_thread.ts";
 
-function serve(port: MessagePort, options: PartOptions): void {
+async function serve(port: MessagePort, options: PartOptions): Promise<void> {
   const say = (message: PartMessage) => port.postMessage(message);
-  let part: Part | null = null;
-
-  async function answerTo(call: PartCall): Promise<PartAnswer> {
-    part ??= createPart(options, (line) => say({ line }));
-    if (call.do === "live") return await part.live(call.at);
-    if (call.do === "end") return await part.end();
-    await part.settle();
-    return null;
+  try {
+    const end = await livePart(options, {
+      line: (line) => say({ line }),
+      lived: (lived) => say({ lived }),
+    });
+    say({ end });
+  } catch (error) {
+    say({ error });
   }
-
-  port.on("message", async (call: PartCall) => {
-    try {
-      say({ answer: await answerTo(call) });
-    } catch (error) {
-      say({ error });
-    }
-  });
 }
 
-if (parentPort !== null) serve(parentPort, workerData as PartOptions);
+if (parentPort !== null) await serve(parentPort, workerData as PartOptions);
