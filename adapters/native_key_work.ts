@@ -4,13 +4,14 @@ import { createNativeSealing } from "./native_sealing.ts";
 import { createNativeSigning } from "./native_signing.ts";
 
 /** All that an agent computes with keys, by the runtime's own code. For fleets, as native_signing.ts. */
-export function createNativeKeyWork(): KeyWork {
+export function createNativeKeyWork(): Required<KeyWork> {
   const signing = createNativeSigning();
   const sealing = createNativeSealing();
   return {
     sign: signing.sign,
     verify: signing.verify,
     openBox: sealing.openBox,
+    seal: sealing.seal,
     publicKeys: { signing: signing.publicKey, sealing: sealing.publicKey },
     hashBody: nativeHashBody,
   };

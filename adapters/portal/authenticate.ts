@@ -111,8 +111,10 @@ function isReplay(portal: Portal, signature: string): boolean {
     replays.delete(seen);
   }
   const before = replays.get(signature);
-  if (before !== undefined && !isOver(before)) return true;
-  replays.delete(signature);
+  if (before !== undefined) {
+    if (!isOver(before)) return true;
+    replays.delete(signature);
+  }
   replays.set(signature, now);
   return false;
 }

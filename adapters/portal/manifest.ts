@@ -21,7 +21,11 @@ export function manifest(portal: Portal, version: string): Answer {
   return lookupIn(portal).of(release, "envelope", make);
 }
 
-function envelopeOf(portal: Portal, release: StoredRelease): JsonValue {
+/** What it takes to sign releases: the part of a portal that does. */
+export type ReleaseSigning = Pick<Portal, "releaseKeys" | "random" | "origin">;
+
+/** The signed envelope of a release, as its signers and its faults want it (protocol §6). */
+export function envelopeOf(portal: ReleaseSigning, release: StoredRelease): JsonValue {
   const text = typeof release.payload === "string"
     ? release.payload
     : JSON.stringify(release.payload);
@@ -38,7 +42,7 @@ function envelopeOf(portal: Portal, release: StoredRelease): JsonValue {
 
 /** The key that signs, and the key whose ID stands beside the signature. */
 function keyOf(
-  portal: Portal,
+  portal: ReleaseSigning,
   signer: ReleaseSigner,
 ): { seed: Secret<Uint8Array>; shownAs: Secret<Uint8Array> } {
   const [first, second] = portal.releaseKeys;

@@ -48,9 +48,8 @@ export type Outcome =
 export async function exchange(context: BoundContext, request: SignedRequest): Promise<Outcome> {
   const body = bodyOf(request);
   const digest = digestOf(context, body);
-  const key = keyOf(request, digest);
   // A sync's body always differs, so its refusals are counted in a row instead.
-  const memoryKey = request.channel === "sync" ? "sync" : key;
+  const key = request.channel === "sync" ? "sync" : keyOf(request, digest);
   if (request.channel !== "sync" && isRefused(context, key)) {
     return await notSent(context, request.channel, REFUSED_BEFORE);
   }
@@ -68,7 +67,7 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
   let keys = request.once === true ? anyPair(context) : context.identity.current.keys;
   const refused: KeyPairs[] = [];
   while (true) {
-    const reply = await send(context, request, { body, digest, key }, keys);
+    const reply = await send(context, request, { body, digest }, keys);
     if (!reply.ok && reply.error.code === "aborted") return { do: "aborted" };
     const meaning = forNow(request, meaningOf(reply, correctedNow(context)));
     // While a key rotation is under way, a 401 counts only after both keys were refused (protocol §1).
@@ -82,8 +81,8 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
       }
     }
     if (meaning.kind === "clock_skew") await learnOffset(context, meaning.portalTime);
-    const { reaction, memory } = reactionTo(meaning, context.requests.of(memoryKey));
-    context.requests.remember(memoryKey, inARow(request, meaning, memory));
+    const { reaction, memory } = reactionTo(meaning, context.requests.of(key));
+    context.requests.remember(key, inARow(request, meaning, memory));
     noteDemand(context, request, meaning);
     if (reaction.do === "sign_again") {
       if (request.once !== true) continue;
@@ -182,16 +181,13 @@ function forNow(request: SignedRequest, meaning: Meaning): Meaning {
 async function send(
   context: BoundContext,
   request: SignedRequest,
-  { body, digest, key }: {
-    readonly body: Uint8Array;
-    readonly digest: string;
-    readonly key: string;
-  },
+  { body, digest }: { readonly body: Uint8Array; readonly digest: string },
   keys: KeyPairs,
 ) {
   const url = context.portal + request.path;
   const path = url.slice(url.indexOf("/", url.indexOf("//") + 2));
-  const second = context.requests.secondFor(key, Math.floor(correctedNow(context) / 1000));
+  const now = Math.floor(correctedNow(context) / 1000);
+  const second = context.requests.secondFor(`${request.method} ${request.path}`, digest, now);
   const bytes = signedBytesOf({ method: request.method, path, timestamp: second }, digest);
   const signature = await context.sign(keys.signing, bytes);
   return await context.ports.http.request({

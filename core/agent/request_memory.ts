@@ -8,9 +8,10 @@ export interface RequestMemory {
   /**
    * The second to sign a request with: `wanted`, or the next one that was not signed yet for the same
    * method, path and body, so that the same bytes are never signed twice (protocol §1). A clock that was
-   * set back is followed: what was signed with a later time does not hold it there.
+   * set back is followed: what was signed with a later time does not hold it there. `where`: method and
+   * path; `digest`: the body's.
    */
-  secondFor(key: string, wanted: number): number;
+  secondFor(where: string, digest: string, wanted: number): number;
   /**
    * How long the second in which the program started still lasts, milliseconds: a process that was killed
    * just before may have signed the same bytes in it. `now`: corrected clock, milliseconds.
@@ -22,16 +23,21 @@ export interface RequestMemory {
   demanded(): string | null;
 }
 
-/** Far more than one agent has in flight; a bound, so that nothing a portal does makes it grow. */
-const MAX_KEYS = 200;
+/** Far more requests than one agent has in flight; a bound, so that nothing a portal does makes it grow. */
+const LEAST_KEYS = 100;
+
+/** So many paths are remembered at least, and so many of the last bodies sent to each: half an hour of syncs. */
+const LEAST_PATHS = 32;
+const LEAST_BODIES = 64;
 
 /** Most seconds remembered for one request: hours of the longest backoff, far beyond any replay memory. */
 const MAX_SECONDS = 64;
 
 /** An empty memory. `startedIn`: the second in which the program started. */
 export function openRequestMemory(startedIn?: number): RequestMemory {
-  const memories = openRecent<Memory>();
-  const signed = openRecent<readonly number[]>();
+  const memories = openRecent<Memory>(LEAST_KEYS);
+  /** By method and path, then by body: with which seconds. */
+  const signed = openRecent<Recent<readonly number[]>>(LEAST_PATHS);
   const demands = new Map<string, string>();
   return {
     of: (key) => memories.get(key) ?? FRESH_MEMORY,
@@ -39,11 +45,13 @@ export function openRequestMemory(startedIn?: number): RequestMemory {
       if (memory === FRESH_MEMORY) memories.delete(key);
       else memories.set(key, memory);
     },
-    secondFor(key, wanted) {
-      const used = signed.get(key) ?? [];
+    secondFor(where, digest, wanted) {
+      const bodies = signed.get(where) ?? openRecent(LEAST_BODIES);
+      signed.set(where, bodies);
+      const used = bodies.get(digest) ?? [];
       let second = wanted;
       while (used.includes(second)) second++;
-      signed.set(key, [...used.slice(1 - MAX_SECONDS), second]);
+      bodies.set(digest, [...used.slice(1 - MAX_SECONDS), second]);
       return second;
     },
     untilOwnSecond: (now) => Math.floor(now / 1000) === startedIn ? 1000 - now % 1000 : 0,
@@ -55,22 +63,30 @@ export function openRequestMemory(startedIn?: number): RequestMemory {
   };
 }
 
+/** What was set last. */
+interface Recent<T> {
+  get(key: string): T | undefined;
+  set(key: string, value: T): void;
+  delete(key: string): void;
+}
+
 /**
- * A map of at least the last 100 entries that were set and at most 200. It forgets them by the hundred: a
- * map from which the oldest goes with every new one spends most of its time on the holes that this leaves.
+ * A map of at least the `least` last entries that were set and at most twice as many. It forgets half of
+ * them at once: a map from which the oldest goes with every new one spends most of its time on the holes
+ * that this leaves.
  */
-function openRecent<T>() {
+function openRecent<T>(least: number): Recent<T> {
   let young = new Map<string, T>();
   let old = new Map<string, T>();
   return {
-    get: (key: string): T | undefined => young.get(key) ?? old.get(key),
-    set(key: string, value: T): void {
+    get: (key) => young.get(key) ?? old.get(key),
+    set(key, value) {
       young.set(key, value);
-      if (young.size < MAX_KEYS / 2) return;
+      if (young.size < least) return;
       old = young;
       young = new Map();
     },
-    delete(key: string): void {
+    delete(key) {
       young.delete(key);
       old.delete(key);
     },

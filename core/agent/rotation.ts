@@ -7,6 +7,7 @@ import type { Operation } from "../protocol/operation.ts";
 import { reseal } from "../protocol/reseal.ts";
 import { rotationProof } from "../protocol/rotate_key.ts";
 import { PUBLIC_KEYS_IN_SCRIPT } from "../protocol/public_keys.ts";
+import { seal } from "../protocol/sealing.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { loadBootstrap, saveBootstrap } from "../state/bootstrap.ts";
 import { type KeyPairs, newKeys } from "../state/identity.ts";
@@ -162,30 +163,32 @@ export async function confirmKeys(context: BoundContext): Promise<void> {
  * use signed that sync.
  */
 export function sealedToStay(
-  { identity, ports, publicKeys = PUBLIC_KEYS_IN_SCRIPT }: BoundContext,
+  context: BoundContext,
   operation: Operation | null,
   current: boolean,
 ): Operation | null {
+  const { identity } = context;
   const { keys, next, previous } = identity.current;
   const stays = !current ? next : previous === undefined ? undefined : keys;
   if (operation === null || stays === undefined) return operation;
-  const publicKey = publicKeys.sealing(stays.sealing);
-  const draw = () => ports.random.bytes(32);
-  const params = reseal(operation.params as JsonValue, identity.sealingKeys, publicKey, draw);
+  const sealTo = sealerTo(context, stays);
+  const params = reseal(operation.params as JsonValue, identity.sealingKeys, sealTo);
   return { ...operation, params: params as Operation["params"] };
+}
+
+/** Seals to a pair's key. */
+function sealerTo(context: BoundContext, pair: KeyPairs): (plaintext: Uint8Array) => string {
+  const { ports, publicKeys = PUBLIC_KEYS_IN_SCRIPT, seal: sealWith = seal } = context;
+  const publicKey = publicKeys.sealing(pair.sealing);
+  return (plaintext) => sealWith(plaintext, publicKey, ports.random.bytes(32));
 }
 
 /** Seals what is stored to a pair's key: state.json, then bootstrap.json. */
 async function sealStored(context: BoundContext, to: KeyPairs): Promise<Result<void, string>> {
-  const { store, ports, identity, publicKeys = PUBLIC_KEYS_IN_SCRIPT } = context;
-  const publicKey = publicKeys.sealing(to.sealing);
+  const { store, ports, identity } = context;
+  const sealTo = sealerTo(context, to);
   const anew = <T>(document: T): T =>
-    reseal(
-      document as JsonValue,
-      identity.sealingKeys,
-      publicKey,
-      () => ports.random.bytes(32),
-    ) as T;
+    reseal(document as JsonValue, identity.sealingKeys, sealTo) as T;
   const stored = await store.commit((state): State => ({
     ...state,
     desired: anew(state.desired),

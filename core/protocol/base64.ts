@@ -4,30 +4,15 @@
  */
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-const CODES = new TextEncoder().encode(ALPHABET);
 /** The value of each character by its code, -1 where it has none. */
 const VALUES: readonly number[] = Array.from(
   { length: 128 },
   (_, code) => ALPHABET.indexOf(String.fromCharCode(code)),
 );
-const PADDING = 0x3d;
-const ASCII = new TextDecoder();
 
-/** The text of `bytes`. In one piece: one that is put together by characters is slow to read and to compare. */
+/** The text of `bytes`. */
 export function encodeBase64(bytes: Uint8Array): string {
-  const text = new Uint8Array(Math.ceil(bytes.length / 3) * 4).fill(PADDING);
-  let held = 0;
-  let bits = 0;
-  let to = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    held = (held << 8 | (bytes[at] ?? 0)) & 0x3fff;
-    for (bits += 8; bits >= 6;) {
-      bits -= 6;
-      text[to++] = CODES[held >> bits & 0x3f] ?? PADDING;
-    }
-  }
-  if (bits > 0) text[to] = CODES[held << 6 - bits & 0x3f] ?? PADDING;
-  return ASCII.decode(text);
+  return bytes.toBase64();
 }
 
 /** The bytes of `text`, or null where it is not exactly standard base64 with padding. */

@@ -1,5 +1,5 @@
 import type { DerivePublicKeys } from "./public_keys.ts";
-import type { OpenBox } from "./sealing.ts";
+import type { OpenBox, Seal } from "./sealing.ts";
 import type { HashBody, Sign, Verify } from "./signing.ts";
 
 /** How a program computes what takes long. Whatever it has no means of its own for is done in JavaScript. */
@@ -10,6 +10,8 @@ export interface KeyWork {
   readonly verify?: Verify;
   /** How sealed boxes are opened. */
   readonly openBox?: OpenBox;
+  /** How what is stored is sealed anew. */
+  readonly seal?: Seal;
   /** How public keys are derived. */
   readonly publicKeys?: DerivePublicKeys;
   /** How the bodies of requests are hashed. */

@@ -18,6 +18,13 @@ export interface SealingKey {
 /** The text in a sealed box (at least 48 bytes), or null where it is for another key or was changed. */
 export type OpenBox = (box: Uint8Array, key: SealingKey) => Uint8Array | null;
 
+/** Seals as {@link seal} does, by whatever means the program has for it. */
+export type Seal = (
+  plaintext: Uint8Array,
+  publicKey: Uint8Array,
+  ephemeralSecret: Uint8Array,
+) => string;
+
 /** Why a box does not open. The message never tells anything of its content. */
 export interface UndecryptableSecret {
   readonly code: "undecryptable_secret";

@@ -34,8 +34,7 @@ export function signedBytesOf(
   { method, path, timestamp }: Omit<SignedParts, "body">,
   bodySha256: string,
 ): Uint8Array {
-  const lines = ["pbx-agent-v1", method, path, String(timestamp), bodySha256];
-  return UTF8.encode(lines.join("\n"));
+  return UTF8.encode(`pbx-agent-v1\n${method}\n${path}\n${timestamp}\n${bodySha256}`);
 }
 
 /** Signs as {@link sign} does, by whatever means the program has for it. */

@@ -61,7 +61,7 @@ export async function runRestore(options: RestoreOptions): Promise<RestoreEnd> {
   const delays = createFakeRandom(seed * 3 + 1);
   const troubles = createFakeRandom(seed * 3 + 2);
   const clock = createFakeClock({ now: START });
-  const signing = createCheapSigning();
+  const signing = createCheapSigning(signingPublicKey);
   const releaseKeys = [new Secret(draw.bytes(32)), new Secret(draw.bytes(32))] as const;
   const portal = createRestorePortal({ clock, size, releaseKeys, verify: signing.verify });
   const world = createServersWorld({

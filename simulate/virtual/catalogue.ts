@@ -1,6 +1,7 @@
 import { FIRST_RELEASE, firstRelease } from "../../adapters/portal/first_release.ts";
 import type { StoredRelease } from "../../adapters/portal/state.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { ORIGIN } from "./cluster_portal.ts";
 import { programOf, type SimulatedProgram } from "../node/program.ts";
 
 /** The releases of a simulation and the programs in them; all nodes share them. */
@@ -18,18 +19,24 @@ export const TAMPERED_RELEASE = "6.6.6";
 /** A release that is nowhere. */
 export const MISSING_RELEASE = "4.0.4";
 
-const ARTIFACTS = "https://agents.example.com/artifacts";
+const ARTIFACTS = `${ORIGIN}/artifacts`;
 
-/** The portal's first release, a tampered one, and whatever is asked for. */
-export function createCatalogue(): Catalogue {
+/**
+ * The portal's first release, a tampered one, and whatever is asked for. `signed` may sign each once for all
+ * nodes; else every portal does it.
+ */
+export function createCatalogue(signed = (release: StoredRelease) => release): Catalogue {
   const first = firstRelease();
   const releases = new Map<string, StoredRelease>([
-    [FIRST_RELEASE, first],
-    [TAMPERED_RELEASE, {
-      ...first,
-      payload: { ...first.payload as JsonObject, version: TAMPERED_RELEASE },
-      tampered: true,
-    }],
+    [FIRST_RELEASE, signed(first)],
+    [
+      TAMPERED_RELEASE,
+      signed({
+        ...first,
+        payload: { ...first.payload as JsonObject, version: TAMPERED_RELEASE },
+        tampered: true,
+      }),
+    ],
   ]);
   const programs = new Map<string, SimulatedProgram>();
   const byAgent = new Map<string, string>();
@@ -53,7 +60,7 @@ export function createCatalogue(): Catalogue {
         agent: { version: agent, artifacts: { amd64: artifact, arm64: artifact } },
       };
       programs.set(url, program);
-      releases.set(version, { payload, signedBy: ["first", "second"], tampered: false });
+      releases.set(version, signed({ payload, signedBy: ["first", "second"], tampered: false }));
       byAgent.set(agent, version);
       return version;
     },

@@ -1,4 +1,3 @@
-import { signingPublicKey } from "../../core/protocol/signing.ts";
 import type { Secret } from "../../core/secret.ts";
 
 /**
@@ -12,14 +11,16 @@ export interface CheapSigning {
   hashBody(body: Uint8Array): string;
 }
 
-/** For one run: it keeps the public key of every seed that it has seen. */
-export function createCheapSigning(): CheapSigning {
+/** For one run: it keeps the public key, made by `derive`, of every seed that it has seen. */
+export function createCheapSigning(
+  derive: (seed: Secret<Uint8Array>) => Uint8Array,
+): CheapSigning {
   const publicKeys = new WeakMap<Secret<Uint8Array>, Uint8Array>();
 
   function publicKeyOf(seed: Secret<Uint8Array>): Uint8Array {
     const known = publicKeys.get(seed);
     if (known !== undefined) return known;
-    const made = signingPublicKey(seed);
+    const made = derive(seed);
     publicKeys.set(seed, made);
     return made;
   }
@@ -28,20 +29,20 @@ export function createCheapSigning(): CheapSigning {
     sign(seed, bytes) {
       const signature = new Uint8Array(64);
       const { first, second } = mixed(bytes, mixed(publicKeyOf(seed)));
-      const view = new DataView(signature.buffer);
-      view.setUint32(0, first);
-      view.setUint32(4, second);
+      for (let at = 0; at < 4; at++) {
+        signature[at] = first >>> 8 * at;
+        signature[4 + at] = second >>> 8 * at;
+      }
       return signature;
     },
     verify(publicKey, signature, bytes) {
       if (publicKey.length !== 32 || signature.length !== 64) return false;
       const { first, second } = mixed(bytes, mixed(publicKey));
-      const view = new DataView(signature.buffer, signature.byteOffset);
-      return view.getUint32(0) === first && view.getUint32(4) === second;
+      return numberAt(signature, 0) === first && numberAt(signature, 4) === second;
     },
     hashBody(body) {
       const { first, second } = mixed(body);
-      return hex(first) + hex(second);
+      return `${first}-${second}`;
     },
   };
 }
@@ -67,6 +68,9 @@ function mixed(bytes: Uint8Array, start = START): Mixed {
   return { first: first >>> 0, second: second >>> 0 };
 }
 
-function hex(number: number): string {
-  return number.toString(16).padStart(8, "0");
+/** Byte by byte: a view of so small an array would cost more than all the rest. */
+function numberAt(bytes: Uint8Array, from: number): number {
+  let number = 0;
+  for (let at = 3; at >= 0; at--) number = number << 8 | (bytes[from + at] ?? 0);
+  return number >>> 0;
 }

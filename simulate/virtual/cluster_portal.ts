@@ -1,6 +1,5 @@
 import { noteRefused } from "../../adapters/portal/events.ts";
 import { firstCluster } from "../../adapters/portal/first_cluster.ts";
-import { FIRST_RELEASE, firstRelease } from "../../adapters/portal/first_release.ts";
 import type { Answer } from "../../adapters/portal/http/message.ts";
 import { issueToken } from "../../adapters/portal/issue_token.ts";
 import { createPortalInProcess } from "../../adapters/portal/in_process.ts";
@@ -19,8 +18,10 @@ import type { Random } from "../../core/ports/random.ts";
 import type { Secret } from "../../core/secret.ts";
 import { wireRequest } from "./wire_request.ts";
 
+/** Where the simulated portal's artifacts are. */
+export const ORIGIN = "https://agents.example.com";
 /** Where the simulated portal is. */
-export const PORTAL = "https://agents.example.com/agent/v1";
+export const PORTAL = `${ORIGIN}/agent/v1`;
 
 /**
  * The fake portal's rules for one cluster with one node. Every cluster has a portal of its own in the
@@ -104,11 +105,6 @@ export function createClusterPortal(options: ClusterPortalOptions): ClusterPorta
       cluster.desired = { document, raw: true, tag: undefined };
     },
   };
-}
-
-/** The releases that every portal has at first. */
-export function firstReleases(): Map<string, StoredRelease> {
-  return new Map([[FIRST_RELEASE, firstRelease()]]);
 }
 
 function noteRefusedEvents(portal: Portal, target: string, body: Uint8Array): void {

@@ -1,10 +1,12 @@
 import { createFakeRandom } from "../../adapters/fake/random.ts";
-import { createNativeSealing } from "../../adapters/native_sealing.ts";
-import { signingPublicKey } from "../../core/protocol/signing.ts";
+import { createNativeKeyWork } from "../../adapters/native_key_work.ts";
+import { createNativeSigning } from "../../adapters/native_signing.ts";
+import { envelopeOf } from "../../adapters/portal/manifest.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Profile } from "../profile/profile.ts";
 import { createCatalogue } from "./catalogue.ts";
 import { createCheapSigning } from "./cheap_signing.ts";
+import { ORIGIN } from "./cluster_portal.ts";
 import { createFront } from "./front.ts";
 import { createTimeline, type Timeline } from "./timeline.ts";
 import { createTraceHash, describeTime } from "./trace.ts";
@@ -62,14 +64,19 @@ export function createHomes(
 ): (nodes: readonly number[]) => Home {
   const random = createFakeRandom(seed);
   const releaseKeys = [new Secret(random.bytes(32)), new Secret(random.bytes(32))] as const;
+  const { publicKey } = createNativeSigning();
+  const signing = createCheapSigning(publicKey);
   const common = {
     seed,
     profile,
-    catalogue: createCatalogue(),
+    catalogue: createCatalogue((release) => ({
+      ...release,
+      envelope: envelopeOf({ releaseKeys, random, origin: () => ORIGIN }, release),
+    })),
     releaseKeys,
-    publicKeys: releaseKeys.map(signingPublicKey),
-    signing: createCheapSigning(),
-    sealing: createNativeSealing(),
+    publicKeys: releaseKeys.map(publicKey),
+    keyWork: { ...createNativeKeyWork(), sign: signing.sign, hashBody: signing.hashBody },
+    signing,
     faultsEnd: profile.faults.until * durationMs,
     count: listener.count,
   };

@@ -47,7 +47,7 @@ const LOOK_MS = 300_000;
 /** So many looks in a row have to find it: what comes and goes is not converged. */
 const LOOKS = 2;
 /** So many nodes live at once: with more, their data crowds each other out of the processor's caches. */
-const TOGETHER = 16;
+const TOGETHER = 8;
 
 /**
  * Lives some nodes in this thread. Nodes know nothing of each other, so a few of them live from beginning

@@ -19,6 +19,8 @@ export interface Timeline {
    * that is the time now, and the answer false.
    */
   step(until: number): boolean;
+  /** Milliseconds from now to the next event; Infinity where there is none. */
+  untilNext(): number;
   /** Events that went off so far. */
   events(): number;
 }
@@ -73,47 +75,59 @@ export function createTimeline(start: number): Timeline {
     },
   };
 
+  /** The next event that was not taken back. */
+  function next(): Planned | undefined {
+    while (queue[0]?.work === null) pop(queue);
+    return queue[0];
+  }
+
   return {
     clock,
     aborts,
     elapsed: () => elapsed,
     after,
     events: () => events,
+    untilNext: () => (next()?.due ?? Infinity) - elapsed,
     step(until) {
-      while (true) {
-        const first = queue[0];
-        if (first === undefined || first.due > until) {
-          elapsed = Math.max(elapsed, until);
-          return false;
-        }
-        pop(queue);
-        if (first.work === null) continue;
-        elapsed = Math.max(elapsed, first.due);
-        events += 1;
-        first.work();
-        return true;
+      const first = next();
+      if (first === undefined || first.due > until) {
+        elapsed = Math.max(elapsed, until);
+        return false;
       }
+      pop(queue);
+      elapsed = Math.max(elapsed, first.due);
+      events += 1;
+      first.work?.();
+      return true;
     },
   };
 }
+
+/** Longer than what a node does in one go waits for answers, shorter than it sleeps; milliseconds. */
+const PAUSE_MS = 5_000;
 
 /**
  * Lets time pass on timelines that know nothing of each other, until `until` on each, or until `isOver`
  * says so after some event. What an event sets going runs until it waits for time before the next event of
  * its timeline comes. A few at once are faster than one after the other: a turn of the event loop serves
- * them all, and one finds in the processor's caches what the other has just used.
+ * them all, and one finds in the processor's caches what the other has just used. For the latter they go
+ * in step: whoever comes to a pause waits for the others, so that all of them wake, sync and converge
+ * at once.
  */
 export async function runTimelines(
   timelines: readonly Timeline[],
   until: number,
   isOver = () => false,
 ): Promise<void> {
-  let running = timelines;
+  const ended = new Set<Timeline>();
+  let busy = timelines;
   await setImmediate();
-  while (running.length > 0 && !isOver()) {
-    running = running.filter((timeline) => timeline.step(until));
+  while (busy.length > 0 && !isOver()) {
+    for (const timeline of busy) if (!timeline.step(until)) ended.add(timeline);
     // One turn of the event loop: by then everything that waits for no time has run.
     await setImmediate();
+    busy = busy.filter((timeline) => !ended.has(timeline) && timeline.untilNext() < PAUSE_MS);
+    if (busy.length === 0) busy = timelines.filter((timeline) => !ended.has(timeline));
   }
 }
 

@@ -1,6 +1,6 @@
-import type { NativeSealing } from "../../adapters/native_sealing.ts";
 import { createFakeRandom } from "../../adapters/fake/random.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
+import type { KeyWork } from "../../core/protocol/key_work.ts";
 import type { Random } from "../../core/ports/random.ts";
 import type { Secret } from "../../core/secret.ts";
 import type { NodeEvent } from "../node/node_event.ts";
@@ -43,7 +43,8 @@ export interface VirtualNodeOptions {
   readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
   readonly publicKeys: readonly Uint8Array[];
   readonly signing: CheapSigning;
-  readonly sealing: NativeSealing;
+  /** What agents and portals compute with keys. */
+  readonly keyWork: Required<KeyWork>;
   /** Milliseconds since the beginning. */
   readonly faultsEnd: number;
   readonly tell: (what: string) => void;
@@ -73,7 +74,7 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     random: randomOf(2),
     verify: options.signing.verify,
     hashBody: options.signing.hashBody,
-    seal: options.sealing.seal,
+    seal: options.keyWork.seal,
     releaseKeys: options.releaseKeys,
     releases: catalogue.releases,
   });
@@ -132,11 +133,7 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     http: (version) => link.http(version),
     releaseKeys: options.publicKeys,
     version: "0.1.0",
-    keyWork: {
-      sign: options.signing.sign,
-      openBox: options.sealing.openBox,
-      hashBody: options.signing.hashBody,
-    },
+    keyWork: options.keyWork,
     programs: catalogue.programs,
     observe,
   });
@@ -150,7 +147,7 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     catalogue,
     say: (what) => tell(`owner     ${what}`),
   });
-  watch = createWatch({ timeline, node, portal, owner, broken });
+  watch = createWatch({ timeline, node, portal, owner, broken, keyWork: options.keyWork });
 
   return {
     random,

@@ -1,3 +1,4 @@
+import type { KeyWork } from "../../core/protocol/key_work.ts";
 import { STATE_FILE } from "../../core/state/paths.ts";
 import type { SimulatedNode } from "../node/node.ts";
 import type { ClusterPortal } from "./cluster_portal.ts";
@@ -10,6 +11,8 @@ export interface Watched {
   readonly node: SimulatedNode;
   readonly portal: ClusterPortal;
   readonly owner: Owner;
+  /** How what is sealed is opened. */
+  readonly keyWork: Required<KeyWork>;
   /** A rule is broken: its name, and how. */
   readonly broken: (rule: string, how: string) => void;
 }

@@ -10,11 +10,11 @@ Deno.test("request memory: the same bytes are never signed twice, even where the
       (requests) => {
         const memory = openRequestMemory();
         const signed = new Set<string>();
-        for (const [key, wanted] of requests) {
-          const second = memory.secondFor(key, wanted);
+        for (const [body, wanted] of requests) {
+          const second = memory.secondFor("POST /sync", body, wanted);
           assert.ok(second >= wanted);
-          assert.ok(!signed.has(`${key} ${second}`));
-          signed.add(`${key} ${second}`);
+          assert.ok(!signed.has(`${body} ${second}`));
+          signed.add(`${body} ${second}`);
         }
       },
     ),
@@ -24,19 +24,35 @@ Deno.test("request memory: the same bytes are never signed twice, even where the
 
 Deno.test("request memory: takes the next second only where it must", () => {
   const memory = openRequestMemory();
-  assert.equal(memory.secondFor("a", 100), 100);
-  assert.equal(memory.secondFor("b", 100), 100);
-  assert.equal(memory.secondFor("a", 100), 101);
-  assert.equal(memory.secondFor("a", 100), 102);
-  assert.equal(memory.secondFor("a", 110), 110);
+  assert.equal(memory.secondFor("POST /sync", "a", 100), 100);
+  assert.equal(memory.secondFor("POST /sync", "b", 100), 100);
+  assert.equal(memory.secondFor("POST /sync", "a", 100), 101);
+  assert.equal(memory.secondFor("POST /sync", "a", 100), 102);
+  assert.equal(memory.secondFor("POST /sync", "a", 110), 110);
+});
+
+Deno.test("request memory: the same body at another path is another request", () => {
+  const memory = openRequestMemory();
+  assert.equal(memory.secondFor("GET /releases/1.0.0/manifest", "", 100), 100);
+  assert.equal(memory.secondFor("GET /releases/1.1.0/manifest", "", 100), 100);
+  assert.equal(memory.secondFor("GET /releases/1.0.0/manifest", "", 100), 101);
+});
+
+Deno.test("request memory: remembers the last 64 bodies to a path, and not all of them for ever", () => {
+  const memory = openRequestMemory();
+  for (let body = 0; body < 1_000; body++) memory.secondFor("POST /sync", `${body}`, 100);
+  for (let body = 936; body < 1_000; body++) {
+    assert.equal(memory.secondFor("POST /sync", `${body}`, 100), 101);
+  }
+  assert.equal(memory.secondFor("POST /sync", "0", 100), 100);
 });
 
 Deno.test("request memory: follows a clock that was set back", () => {
   const memory = openRequestMemory();
-  assert.equal(memory.secondFor("a", 5_000), 5_000);
-  assert.equal(memory.secondFor("a", 1_400), 1_400);
-  assert.equal(memory.secondFor("a", 1_400), 1_401);
-  assert.equal(memory.secondFor("a", 5_000), 5_001);
+  assert.equal(memory.secondFor("POST /sync", "a", 5_000), 5_000);
+  assert.equal(memory.secondFor("POST /sync", "a", 1_400), 1_400);
+  assert.equal(memory.secondFor("POST /sync", "a", 1_400), 1_401);
+  assert.equal(memory.secondFor("POST /sync", "a", 5_000), 5_001);
 });
 
 Deno.test("request memory: the second of the start may be one that a killed process signed in", () => {

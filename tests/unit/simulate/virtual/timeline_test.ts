@@ -75,3 +75,14 @@ Deno.test("timeline: a run ends early where somebody says that it is over", asyn
   assert.equal(times, 3);
   assert.equal(timeline.elapsed(), 30);
 });
+
+Deno.test("timeline: several at once go in step, each to its own pause", async () => {
+  const seen: string[] = [];
+  const [busy, idle] = [createTimeline(0), createTimeline(0)];
+  for (const ms of [0, 10, 20, 30_000]) busy.after(ms, () => seen.push(`busy ${ms}`));
+  for (const ms of [0, 30_000, 60_000]) idle.after(ms, () => seen.push(`idle ${ms}`));
+  await runTimelines([busy, idle], 70_000);
+  assert.deepEqual(seen.slice(0, 4), ["busy 0", "idle 0", "busy 10", "busy 20"]);
+  assert.deepEqual(seen.slice(4), ["busy 30000", "idle 30000", "idle 60000"]);
+  assert.deepEqual([busy.elapsed(), idle.elapsed()], [70_000, 70_000]);
+});
