@@ -28,7 +28,7 @@ const MOVED: Advance = { moved: true };
 export async function advanceFirstStart(context: BoundContext): Promise<Advance> {
   const { operation } = context.store.state;
   // Until it has proven which cluster comes up, none is remembered as this node's or given its Secrets.
-  if (operation !== null && operation.result === undefined && stopsK3s(operation.kind)) {
+  if (operation !== null && operation.result === undefined && isStopping(operation.kind)) {
     return waits(`${operation.kind} ${operation.id} is under way, and starts k3s itself`);
   }
   switch (context.store.state.first_start) {
@@ -45,9 +45,9 @@ export async function advanceFirstStart(context: BoundContext): Promise<Advance>
   }
 }
 
-/** Whether an operation stops k3s on its way, and starts it on another database. */
-function stopsK3s(kind: string): boolean {
-  return definitionOf(kind)?.endsThoughRevoked === true;
+/** Whether an operation of this kind stops k3s on its way, and starts it on another database. */
+function isStopping(kind: string): boolean {
+  return definitionOf(kind)?.stopsK3s === true;
 }
 
 async function configure(context: BoundContext, bootstrap: Bootstrap | null): Promise<Advance> {

@@ -205,7 +205,7 @@ function operationTask(context: BoundContext, { leader, waker, over }: Beside): 
     run() {
       running = true;
       const kind = context.store.state.operation?.kind ?? "";
-      const goesOn = definitionOf(kind)?.endsThoughRevoked === true;
+      const goesOn = definitionOf(kind)?.stopsK3s === true;
       void operate(goesOn ? context : cut, waker.wake, undefined, leads)
         .catch((cause) => log.write("error", "operation_fault", String(cause)))
         .finally(() => {

@@ -27,7 +27,7 @@ export const clusterRestore = defineOperation({
   kind: "cluster.restore",
   params: RestoreParams,
   needsApi: false,
-  endsThoughRevoked: true,
+  stopsK3s: true,
   steps: {
     stop_k3s: { timeoutMs: TIMEOUT_MS.restoreStop, run: stopK3s },
     reset_restore: {

@@ -79,10 +79,11 @@ export interface Definition<P, N extends string = string> {
   /** Refused (`consent_missing`) without `params.consent`. */
   readonly needsConsent?: boolean;
   /**
-   * It goes on to its end even where the identity is revoked meanwhile: k3s is stopped on its way, and cut
-   * short it would leave the node without its cluster.
+   * It stops k3s on its way, and starts it on another database. So it goes on to its end even where the
+   * identity is revoked meanwhile, as cut short it would leave the node without its cluster; and a first
+   * start that is under way leaves k3s to it.
    */
-  readonly endsThoughRevoked?: boolean;
+  readonly stopsK3s?: boolean;
   readonly steps: Steps<P, N>;
   /** The result's `output`, from what the steps handed on. */
   output(handed: JsonObject): JsonObject;

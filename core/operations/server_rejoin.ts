@@ -37,7 +37,7 @@ export const serverRejoin = defineOperation({
   needsApi: true,
   apiMayBeElsewhere: true,
   needsServers: true,
-  endsThoughRevoked: true,
+  stopsK3s: true,
   steps: {
     stop_k3s: { timeoutMs: TIMEOUT_MS.rejoinStop, run: stopK3s },
     wipe_db: { timeoutMs: TIMEOUT_MS.rejoinWipe, run: wipeDb, probe: probeWipe },
