@@ -203,15 +203,18 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
   };
 }
 
-/** Room that copies are cut from: to ask for room of its own takes ten times as long as a small copy. */
-const PIECE_BYTES = 65_536;
+/**
+ * Room that small copies are cut from: to ask for room of its own takes ten times as long as such a copy.
+ * Every disk of a fleet has such a piece, so it is no large one.
+ */
+const PIECE_BYTES = 4_096;
 
 /** Copies bytes. */
 function openCopier(): (bytes: Uint8Array) => Uint8Array {
   let piece = new ArrayBuffer(0);
   let used = 0;
   return (bytes) => {
-    if (bytes.length > PIECE_BYTES / 16) return bytes.slice();
+    if (bytes.length > PIECE_BYTES / 4) return bytes.slice();
     if (used + bytes.length > piece.byteLength) {
       piece = new ArrayBuffer(PIECE_BYTES);
       used = 0;

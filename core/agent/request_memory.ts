@@ -26,9 +26,9 @@ export interface RequestMemory {
 /** Far more requests than one agent has in flight; a bound, so that nothing a portal does makes it grow. */
 const LEAST_KEYS = 100;
 
-/** So many paths are remembered at least, and so many of the last bodies sent to each: eight minutes of syncs. */
+/** So many paths are remembered at least, and so many of the last bodies sent to each: four minutes of syncs. */
 const LEAST_PATHS = 32;
-const LEAST_BODIES = 16;
+const LEAST_BODIES = 8;
 
 /** Most seconds remembered for one request: hours of the longest backoff, far beyond any replay memory. */
 const MAX_SECONDS = 64;
