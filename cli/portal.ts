@@ -23,6 +23,7 @@ A fake portal on 127.0.0.1. Prints one JSON line with its URLs, a cluster and a 
   --quiet          log trouble only, not every request
   --tls            HTTPS for agents, with a certificate made at the start
   --base PATH      path of the protocol's base (default: /agent/v1)
+  --end-with-input end once standard input does, so that whoever started it leaves none behind
   --help           this text
 `;
 
@@ -36,9 +37,10 @@ interface Options {
   readonly quiet: boolean;
   readonly tls: boolean;
   readonly base: string | undefined;
+  readonly endWithInput: boolean;
 }
 
-/** Runs until SIGTERM or SIGINT; gives the exit code. */
+/** Runs until SIGTERM or SIGINT, or the end of its input; gives the exit code. */
 async function main(args: string[]): Promise<number> {
   const options = readOptions(args);
   if (options === "help") {
@@ -81,7 +83,7 @@ async function runUntilTold(options: Options, stateDir: string | null): Promise<
     });
     print("stdout", `${JSON.stringify(welcome(running))}\n`);
     log.write("info", "portal_up", `for agents: ${running.url}; admin: ${running.adminUrl}`);
-    await told.signal;
+    await Promise.race(options.endWithInput ? [told.signal, inputEnd()] : [told.signal]);
     await running.close();
     log.write("info", "portal_down", "ended as told");
     return 0;
@@ -108,6 +110,7 @@ function readOptions(args: string[]): Options | string {
         quiet: { type: "boolean", default: false },
         tls: { type: "boolean", default: false },
         base: { type: "string" },
+        "end-with-input": { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
     }));
@@ -129,7 +132,13 @@ function readOptions(args: string[]): Options | string {
     quiet: values.quiet,
     tls: values.tls,
     base: values.base,
+    endWithInput: values["end-with-input"],
   };
+}
+
+/** Resolves once nobody can write to standard input any more; what is written means nothing. */
+async function inputEnd(): Promise<void> {
+  for await (const _ of Deno.stdin.readable);
 }
 
 function signalled(): { readonly signal: Promise<void>; stop(): void } {

@@ -4,6 +4,8 @@ import type { OwnPortal } from "./options.ts";
 /** A portal of tens of thousands of nodes has a large heap, and much that lives for one cycle, MiB. */
 const HEAP = "--v8-flags=--max-old-space-size=16384,--max-semi-space-size=32";
 
+const FLAGS = ["--memory", "--quiet", "--end-with-input"];
+
 /**
  * Starts the fake portal in a process of its own, so that it does not share a core's time with the agents
  * that measure it. It keeps nothing on disk and writes no line a request.
@@ -11,8 +13,9 @@ const HEAP = "--v8-flags=--max-old-space-size=16384,--max-semi-space-size=32";
 export async function startOwnPortal(): Promise<OwnPortal> {
   const program = fileURLToPath(new URL("../portal.ts", import.meta.url));
   const child = new Deno.Command(Deno.execPath(), {
-    args: ["run", "--quiet", "--no-prompt", HEAP, "-A", program, "--memory", "--quiet"],
-    stdin: "null",
+    args: ["run", "--quiet", "--no-prompt", HEAP, "-A", program, ...FLAGS],
+    // Held as long as this process lives: the portal ends with it, however it ends.
+    stdin: "piped",
     stdout: "piped",
     stderr: "inherit",
     // A Ctrl-C is for the agents: the portal ends after them.

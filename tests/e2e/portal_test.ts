@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 const REPOSITORY = new URL("../../", import.meta.url).pathname;
 
 /** Runs the portal's own command with these arguments. */
-function spawn(args: readonly string[]): Deno.ChildProcess {
+function spawn(args: readonly string[], stdin: "null" | "piped" = "null"): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
     args: ["run", "--frozen", "--no-check", "--no-prompt", "-A", "cli/portal.ts", ...args],
     cwd: REPOSITORY,
-    stdin: "null",
+    stdin,
     stdout: "piped",
     stderr: "piped",
   }).spawn();
@@ -42,6 +42,18 @@ Deno.test("portal: says one line on stdout, serves, and ends well on both signal
   } finally {
     await Deno.remove(stateDir, { recursive: true });
   }
+});
+
+Deno.test("portal: --end-with-input ends it once nobody holds its standard input any more", async () => {
+  const child = spawn(["--memory", "--end-with-input"], "piped");
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  const { admin } = JSON.parse((await reader.read()).value ?? "");
+  const input = child.stdin.getWriter();
+  await input.write(new TextEncoder().encode("what is written there means nothing\n"));
+  await (await fetch(`${admin}/admin/state`)).body?.cancel();
+  await input.close();
+  const [{ code }] = await Promise.all([child.status, reader.cancel(), child.stderr.cancel()]);
+  assert.equal(code, 0);
 });
 
 /** Each: arguments, the exit code, which stream has the words, the words. */

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { Report } from "../../simulate/report/report.ts";
 import { startFleetPortal } from "./fleet_portal.ts";
 import { runSimulator, startSimulator } from "./simulator.ts";
+import { waitFor } from "./wait.ts";
 
 Deno.test("simulate: a fleet enrolls and syncs, and a limit that does not hold is exit code 3", async () => {
   const portal = await startFleetPortal();
@@ -46,6 +47,28 @@ Deno.test("simulate: Ctrl-C ends it at once, with its report", async () => {
     await portal.close();
   }
 });
+
+Deno.test("simulate: its own portal does not outlive it, even where it is killed", async () => {
+  const simulator = startSimulator(["--agents", "2", "--duration", "10m", "--ramp", "0s"]);
+  await simulator.said(/00:05 /);
+  const [portal = "", ...others] = await childrenOf(simulator.pid);
+  assert.ok(await runs(portal));
+  assert.deepEqual(others, []);
+  simulator.kill("SIGKILL");
+  await waitFor("the end of its portal", async () => !await runs(portal));
+  await simulator.end();
+});
+
+/** Whether a process does anything: one that has ended stays in the list until somebody asks how. */
+async function runs(pid: string): Promise<boolean> {
+  const stat = await Deno.readTextFile(`/proc/${pid}/stat`).catch(() => null);
+  return stat !== null && !/\) Z /.test(stat);
+}
+
+async function childrenOf(pid: number): Promise<readonly string[]> {
+  const text = await Deno.readTextFile(`/proc/${pid}/task/${pid}/children`);
+  return text.trim().split(" ").filter((child) => child !== "");
+}
 
 Deno.test("simulate: the shipped program simulates too, by its own release keys, and writes no file", async () => {
   const portal = await startFleetPortal();

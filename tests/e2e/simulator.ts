@@ -9,6 +9,7 @@ export interface Simulated {
 
 /** A simulation as a process of its own. */
 export interface Simulator {
+  readonly pid: number;
   /** Resolves once stderr has these words; rejects where it ends without them. */
   said(words: RegExp): Promise<void>;
   kill(signal: Deno.Signal): void;
@@ -36,6 +37,7 @@ export function startSimulator(args: readonly string[], entry = "cli/simulate.ts
   })();
   const stdout = new Response(child.stdout).text();
   return {
+    pid: child.pid,
     kill: (signal) => child.kill(signal),
     said: (words) =>
       new Promise((resolve, reject) => {
