@@ -51,7 +51,9 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
   // A sync's body always differs, so its refusals are counted in a row instead.
   const key = request.channel === "sync" ? "sync" : keyOf(request, digest);
   if (request.channel !== "sync" && isRefused(context, key)) {
-    return await notSent(context, request.channel, REFUSED_BEFORE);
+    // Manifests are asked for in every cycle anyway: what is not sent must not make another release wait.
+    const channel = request.channel === "manifests" ? null : request.channel;
+    return await notSent(context, channel, REFUSED_BEFORE);
   }
   if (body.length > MAX_BODY) {
     const message = `the body has ${body.length} bytes, over ${MAX_BODY}`;

@@ -111,6 +111,23 @@ Deno.test("manifest: a request that the portal refuses with 400 is sent three ti
   await world.stop();
 });
 
+Deno.test("manifest: what is not sent any more makes no other release wait", async () => {
+  const world = await wantNext(({ portal }) =>
+    portal.fault({
+      match: { path: `/releases/${NEXT}/manifest` },
+      count: null,
+      action: { status: 400 },
+    })
+  );
+  await world.pass(20 * 60_000);
+  assert.equal(world.requests(`/releases/${NEXT}/manifest`), 3);
+  const other = "1.0.9";
+  world.portal.desire({ release: other });
+  await world.pass(40_000);
+  assert.equal(world.requests(`/releases/${other}/manifest`), 1, "the next cycle asks for it");
+  await world.stop();
+});
+
 Deno.test("manifest: its trouble holds up neither syncs nor another release", async () => {
   const world = await wantNext((world) => publish(world, { signedBy: [] }));
   const syncs = world.requests("/sync");
