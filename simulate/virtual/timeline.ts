@@ -3,7 +3,7 @@ import type { Clock } from "../../core/ports/clock.ts";
 import { type AbortWatch, createAbortWatch } from "./abort_watch.ts";
 
 /**
- * Simulated time for a whole fleet: one queue of what is due, in the order of time and, at the same time,
+ * Simulated time: one queue of what is due, in the order of time and, at the same time,
  * of its planning. Nothing of it waits in real time.
  */
 export interface Timeline {

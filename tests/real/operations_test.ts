@@ -253,8 +253,9 @@ chapter("cluster.restore: the old data can be put back by hand", async (node) =>
   const result = await operation.result();
   await assertHeld(node, result, { mark: "mark-by-hand", says: /SIGKILL/ });
   const old = /the old data is whole in (\S+?);/.exec(result.message ?? "")?.[1] ?? "";
-  await container.run(["mv", `${DATABASES}/etcd`, `${DATABASES}/etcd-of-the-failed-restore`]);
-  await container.run(["mv", old, `${DATABASES}/etcd`]);
+  // k3s may have been killed between the move of the old database and the first file of the new one.
+  const aside = "if [ -e etcd ]; then mv etcd etcd-of-the-failed-restore; fi";
+  await container.run(["sh", "-c", `cd ${DATABASES} && ${aside} && mv ${old} etcd`]);
   await container.run(["rm", ...HOLDS]);
   await container.run(["systemctl", "daemon-reload"]);
   await container.run(["systemctl", "start", "k3s.service"], { timeoutMs: 120_000 });
