@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
-import { seal as sealInScript } from "../../core/protocol/sealing.ts";
+import { type Seal, seal as sealInScript } from "../../core/protocol/sealing.ts";
 import type { Random } from "../../core/ports/random.ts";
 
 /** How boxes are made: a portal has all of it. */
 interface Sealing {
   readonly random: Random;
-  readonly seal?: typeof sealInScript;
+  readonly seal?: Seal;
   /** Where boxes are kept; without it each is made anew. */
   readonly boxes?: Boxes;
 }

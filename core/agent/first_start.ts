@@ -28,7 +28,8 @@ const MOVED: Advance = { moved: true };
 export async function advanceFirstStart(context: BoundContext): Promise<Advance> {
   const { operation } = context.store.state;
   // Until it has proven which cluster comes up, none is remembered as this node's or given its Secrets.
-  if (operation !== null && operation.result === undefined && isStopping(operation.kind)) {
+  const isUnderWay = operation !== null && operation.result === undefined;
+  if (isUnderWay && definitionOf(operation.kind)?.stopsK3s === true) {
     return waits(`${operation.kind} ${operation.id} is under way, and starts k3s itself`);
   }
   switch (context.store.state.first_start) {
@@ -43,11 +44,6 @@ export async function advanceFirstStart(context: BoundContext): Promise<Advance>
     case "done":
       return MOVED;
   }
-}
-
-/** Whether an operation of this kind stops k3s on its way, and starts it on another database. */
-function isStopping(kind: string): boolean {
-  return definitionOf(kind)?.stopsK3s === true;
 }
 
 async function configure(context: BoundContext, bootstrap: Bootstrap | null): Promise<Advance> {

@@ -40,7 +40,7 @@ export interface HomeOptions {
   readonly durationMs: number;
   readonly seed: number;
   readonly profile: Profile;
-  /** The node whose life is told; null: nobody's. */
+  /** The node whose life is told; null, or one that is not here: nobody's. */
   readonly traced: number | null;
 }
 

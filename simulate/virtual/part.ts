@@ -1,19 +1,12 @@
-import type { Profile } from "../profile/profile.ts";
-import { createHomes, type Home, type Violation } from "./home.ts";
+import { createHomes, type Home, type HomeOptions, type Violation } from "./home.ts";
 import { runTimelines } from "./timeline.ts";
 
 /** Some nodes of a run. All of it can be sent to another thread. */
-export interface PartOptions {
+export interface PartOptions extends HomeOptions {
   /** The index of the first node. */
   readonly from: number;
   /** The index after that of the last one. */
   readonly to: number;
-  /** Simulated time, milliseconds. */
-  readonly durationMs: number;
-  readonly seed: number;
-  readonly profile: Profile;
-  /** The node whose life is told; null or another part's: nobody's. */
-  readonly traced: number | null;
   /** The part ends with the first rule that it sees broken. */
   readonly endAtFirst: boolean;
 }

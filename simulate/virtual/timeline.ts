@@ -3,8 +3,8 @@ import type { Clock } from "../../core/ports/clock.ts";
 import { type AbortWatch, createAbortWatch } from "./abort_watch.ts";
 
 /**
- * Simulated time: one queue of what is due, in the order of time and, at the same time,
- * of its planning. Nothing of it waits in real time.
+ * Simulated time: one queue of what is due, in the order of time and, at the same time, of its planning.
+ * Nothing of it waits in real time.
  */
 export interface Timeline {
   /** The true time. */
