@@ -7,7 +7,9 @@ import type { Binding } from "../state/identity.ts";
 import type { KeyWork } from "../protocol/key_work.ts";
 import type { Sign } from "../protocol/signing.ts";
 import type { Store } from "../state/store.ts";
+import type { Witnesses } from "../state/witnesses.ts";
 import type { Channels } from "./channels.ts";
+import type { CorrectedClock } from "./corrected_clock.ts";
 import type { IdentityHolder } from "./identity_holder.ts";
 import type { ProgramInfo } from "./program_info.ts";
 import type { RequestMemory } from "./request_memory.ts";
@@ -19,6 +21,8 @@ export interface Context extends KeyWork {
   readonly config: Config;
   readonly store: Store;
   readonly channels: Channels;
+  /** The portal's time as far as it is known. */
+  readonly time: CorrectedClock;
   readonly requests: RequestMemory;
   /** Aborts when the program has to end. */
   readonly stop: AbortSignal;
@@ -42,9 +46,14 @@ export interface BoundContext extends Context {
   readonly portal: string;
 }
 
-/** The portal's time as far as known: local clock plus the known offset, milliseconds. */
-export function correctedNow({ ports, store }: Context): number {
-  return ports.clock.now() + store.state.clock_offset_ms;
+/** The portal's time as far as it is known, milliseconds since the epoch. */
+export function correctedNow({ time }: Context): number {
+  return time.now();
+}
+
+/** What the clocks say now, for what is forgotten only when all of them agree. */
+export function witnesses({ time }: Context): Witnesses {
+  return { now: time.now(), isCertain: time.isCertain(), livedMs: time.livedMs() };
 }
 
 /** The corrected time as RFC 3339. */

@@ -178,6 +178,7 @@ async function restartIfDue(
     pending: true,
     maintenance: context.store.state.desired?.state.maintenance ?? null,
     now: correctedNow(context),
+    isCertain: context.time.isCertain(),
     operationRunning: runningId(context.store.state),
   }, search);
   if (!decision.restart) {

@@ -1,4 +1,5 @@
 import { definitionOf } from "../operations/registry.ts";
+import { isPlausibleTime } from "../protocol/answer.ts";
 import type { Operation } from "../protocol/operation.ts";
 import type { JsonValue } from "../json.ts";
 import { accept, refuse } from "./accept.ts";
@@ -62,6 +63,7 @@ export interface Synced {
  */
 export async function cycle(context: BoundContext, parts: CycleParts): Promise<CycleEnd> {
   await context.store.flush();
+  await context.time.save();
   await judgeDisk(context);
   const observation = await parts.observer.observe(context);
   await judgeApi(context, observation, parts.first);
@@ -112,8 +114,6 @@ export async function sync(
     pending: await parts.host.pending(context),
     addons: parts.cluster.reports(context, leads),
   });
-  const { clock } = context.ports;
-  const began = clock.monotonic();
   const outcome = await exchange(context, {
     channel: "sync",
     method: "POST",
@@ -125,7 +125,7 @@ export async function sync(
     case "apply": {
       const synced = await receive(context, parts, outcome.body, {
         desired: report.desired.tag !== null,
-        tookMs: clock.monotonic() - began,
+        at: outcome.sent,
       });
       if (synced.end !== "accepted") return synced;
       const operation = sealedToStay(context, synced.operation, outcome.current);
@@ -162,8 +162,8 @@ async function receive(
   sent: {
     /** The report named an accepted desired state. */
     readonly desired: boolean;
-    /** From the request to the answer's end, milliseconds. */
-    readonly tookMs: number;
+    /** When it was sent, on the monotonic clock. */
+    readonly at: number;
   },
 ): Promise<Synced> {
   const judgement = judgeSyncAnswer(body, context.identity.sealingKeys);
@@ -189,9 +189,14 @@ async function receive(
     await refuse(context, judgement.code, judgement.message);
     return { end: "accepted", operation: null };
   }
-  const offsetMs = judgement.portalTime - context.ports.clock.now();
+  if (isPlausibleTime(judgement.portalTime)) {
+    await context.time.told(judgement.portalTime, sent.at);
+  }
+  const { clock } = context.ports;
+  const tookMs = clock.monotonic() - sent.at;
+  const offsetMs = judgement.portalTime - clock.now();
   // An answer that was long under way says an old time: what that explains is no fault of the clock.
-  await judgeOffset(context, offsetMs < 0 ? Math.min(offsetMs + sent.tookMs, 0) : offsetMs);
+  await judgeOffset(context, offsetMs < 0 ? Math.min(offsetMs + tookMs, 0) : offsetMs);
   const end = await accept(context, parts.releases, judgement.offered);
   return { end: end === "done" ? "accepted" : end, operation: judgement.operation };
 }

@@ -33,6 +33,8 @@ export type Outcome =
     readonly do: "apply";
     readonly body: JsonValue;
     readonly bytes: Uint8Array;
+    /** When the request that this answers was sent, on the monotonic clock. */
+    readonly sent: number;
     /** The pair of keys in use signed it, and not the other one of a rotation. */
     readonly current: boolean;
   }
@@ -69,6 +71,7 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
   let keys = request.once === true ? anyPair(context) : context.identity.current.keys;
   const refused: KeyPairs[] = [];
   while (true) {
+    const sent = context.ports.clock.monotonic();
     const reply = await send(context, request, { body, digest }, keys);
     if (!reply.ok && reply.error.code === "aborted") return { do: "aborted" };
     const meaning = forNow(request, meaningOf(reply, correctedNow(context)));
@@ -82,7 +85,7 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
         continue;
       }
     }
-    if (meaning.kind === "clock_skew") await learnOffset(context, meaning.portalTime);
+    if (meaning.kind === "clock_skew") await learnTime(context, meaning.portalTime, sent);
     const { reaction, memory } = reactionTo(meaning, context.requests.of(key));
     context.requests.remember(key, inARow(request, meaning, memory));
     noteDemand(context, request, meaning);
@@ -93,7 +96,7 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
     if (reaction.do === "apply") {
       if (meaning.kind !== "success" || !reply.ok) throw new Error("applied what is no success");
       const current = keys === context.identity.current.keys;
-      return { do: "apply", body: meaning.body, bytes: reply.value.body, current };
+      return { do: "apply", body: meaning.body, bytes: reply.value.body, sent, current };
     }
     // Stored at once, whoever asked: the life of the agent ends with it, and not with the next sync.
     if (reaction.do === "stop") await context.store.keep((now) => ({ ...now, revoked: true }));
@@ -210,7 +213,11 @@ async function send(
   });
 }
 
-async function learnOffset(context: BoundContext, portalTime: number): Promise<void> {
+async function learnTime(
+  context: BoundContext,
+  portalTime: number,
+  sent: number,
+): Promise<void> {
   const offset = Math.round(portalTime - context.ports.clock.now());
   context.ports.log.write(
     "warn",
@@ -220,7 +227,7 @@ async function learnOffset(context: BoundContext, portalTime: number): Promise<v
     } s off this node's; requests are signed with its time`,
     { offset_ms: offset },
   );
-  await context.store.keep((state) => ({ ...state, clock_offset_ms: offset }));
+  await context.time.told(portalTime, sent);
   await judgeOffset(context, offset);
 }
 

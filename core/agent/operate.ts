@@ -8,7 +8,7 @@ import { heldCluster } from "../operations/restore/hold.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
 import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
-import { correctedNow, timestamp } from "./context.ts";
+import { correctedNow, timestamp, witnesses } from "./context.ts";
 import { readPendingRestart } from "./converge_host.ts";
 import { readBootstrap } from "./read_bootstrap.ts";
 import { openReleases } from "./releases.ts";
@@ -46,7 +46,7 @@ export async function operate(
     journal: () => present(store.state.operation),
     async record(change) {
       const stored = await store.commit((state) =>
-        withJournal(state, change(present(state.operation)), correctedNow(context))
+        withJournal(state, change(present(state.operation)), witnesses(context))
       );
       if (stored.ok) changed();
       return stored;
@@ -64,7 +64,7 @@ export async function operate(
   await pruneOperationLogs(
     ports.disk,
     (known) => known === id || Object.hasOwn(store.state.finished, known),
-    ports.clock.now(),
+    witnesses(context),
   );
   const definition = find(kind);
   const end = definition === null

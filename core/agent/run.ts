@@ -10,6 +10,7 @@ import { openStore } from "../state/store.ts";
 import { GATE_MS } from "../operations/upgrade/return_units.ts";
 import { TRIAL_MS } from "../update/rollback_units.ts";
 import { openChannels } from "./channels.ts";
+import { openCorrectedClock } from "./corrected_clock.ts";
 import type { BoundContext, Context } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
 import { enroll } from "./enroll.ts";
@@ -64,25 +65,25 @@ export async function runAgent(setup: Setup): Promise<RunEnd> {
   });
   if (!beginning.ok) return { kind: "unusable", message: beginning.error };
 
-  const context = openContext({ ...setup, ports }, beginning.value, watched.trouble);
+  const context = await openContext({ ...setup, ports }, beginning.value, watched.trouble);
   return { kind: await live(context, beginning.value) };
 }
 
-function openContext(
+async function openContext(
   { ports, program, config, stop, cycleMs, trialMs, gateMs, ...keyWork }: Setup,
   { state, saved }: Beginning,
   diskTrouble: () => DiskError | null,
-): Context {
+): Promise<Context> {
   const store = openStore(ports.disk, state, saved);
+  const time = await openCorrectedClock({ clock: ports.clock, machine: ports.machine, store });
   return {
     ports,
     program,
     config,
     store,
     channels: openChannels(store, ports.clock, ports.random),
-    requests: openRequestMemory(
-      Math.floor((ports.clock.now() + state.clock_offset_ms) / 1000),
-    ),
+    time,
+    requests: openRequestMemory(Math.floor(time.now() / 1000)),
     stop,
     cycleMs: cycleMs ?? CYCLE_MS,
     trialMs: trialMs ?? TRIAL_MS,

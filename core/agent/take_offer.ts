@@ -9,7 +9,7 @@ import { heldCluster } from "../operations/restore/hold.ts";
 import type { Operation } from "../protocol/operation.ts";
 import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
-import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
+import { clearConditions, raiseCondition, witnesses } from "./context.ts";
 import { wasGivenUp } from "./send_events.ts";
 
 /**
@@ -22,12 +22,12 @@ export async function takeOffer(
   apiUp: boolean,
   find = definitionOf,
 ): Promise<void> {
-  const now = correctedNow(context);
+  const seen = witnesses(context);
   const definition = operation === null ? null : find(operation.kind);
   const isUp = apiUp || await isUpElsewhere(context, definition);
   const verdict = operation === null
     ? null
-    : judgeOffer(operation, context.store.state, definition, { apiUp: isUp, now });
+    : judgeOffer(operation, context.store.state, definition, { apiUp: isUp, witnesses: seen });
   if (verdict?.kind === "invalid_id") {
     await raiseCondition(
       context,
@@ -41,7 +41,7 @@ export async function takeOffer(
   const journal = await begunBefore(context, verdict.journal, definition) ?? verdict.journal;
   // Taken once more it would only hold up the next operation: it cannot be sent before a restart.
   if (journal.result !== undefined && wasGivenUp(context, journal)) return;
-  const stored = await context.store.commit((state) => withJournal(state, journal, now));
+  const stored = await context.store.commit((state) => withJournal(state, journal, seen));
   if (!stored.ok) {
     context.ports.log.write("error", "operation_not_stored", stored.error.message);
     return;
@@ -68,7 +68,7 @@ async function begunBefore(
   if (isKnown || definition === null || !Object.values(definition.steps).some(isDestructive)) {
     return null;
   }
-  const step = await begunStep(ports.disk, id, ports.clock.now());
+  const step = await begunStep(ports.disk, id);
   if (step === null) return null;
   const message =
     `its step ${step} had begun when the agent's state was lost, and is never begun ` +

@@ -45,6 +45,8 @@ export interface RestartQuestion {
   readonly maintenance: Maintenance | null;
   /** Milliseconds since the epoch, by the corrected clock. */
   readonly now: number;
+  /** Whether that time is certain: no window is open at an uncertain one. */
+  readonly isCertain: boolean;
   /** The ID of the operation that runs, or null. */
   readonly operationRunning: string | null;
 }
@@ -59,7 +61,7 @@ export type RestartDecision =
  * window, and never while an operation runs. `search` finds the window.
  */
 export function mayRestart(question: RestartQuestion, search = nextWindow): RestartDecision {
-  const { pending, maintenance, now, operationRunning } = question;
+  const { pending, maintenance, now, isCertain, operationRunning } = question;
   if (!pending) return wait("no restart of k3s is pending");
   if (operationRunning !== null) {
     return wait(`operation ${operationRunning} is running; k3s is not restarted under it`);
@@ -72,6 +74,12 @@ export function mayRestart(question: RestartQuestion, search = nextWindow): Rest
     return wait(
       "there are no maintenance windows; set one in the portal, or restart k3s by hand " +
         "(systemctl restart k3s)",
+    );
+  }
+  if (!isCertain) {
+    return wait(
+      "the time is not certain: the clock was set or the node booted since the portal told its time; " +
+        "windows count again once the portal has confirmed it",
     );
   }
   if (next.opensAt <= now) return { restart: true };

@@ -1,19 +1,30 @@
+import * as z from "zod";
 import type { Disk, DiskError } from "../ports/disk.ts";
-import { isOperationId } from "../protocol/identifiers.ts";
+import { isOperationId, Rfc3339 } from "../protocol/identifiers.ts";
 import type { Result } from "../result.ts";
 import { writeDocument } from "../state/durable.ts";
+import { jsonBytes } from "../state/json_document.ts";
 import { OPERATIONS_DIRECTORY } from "../state/paths.ts";
+import { mayForget, sinceOf, type Witnesses } from "../state/witnesses.ts";
 
 /**
  * The note that a destructive step of an operation may have begun, beside its log. state.json knows that
- * too, but state.json can be lost, and such an operation is never begun anew (operations.md, Files).
+ * too, but state.json can be lost, and such an operation is never begun anew (operations.md, Files). The
+ * note counts as long as it is there; it goes when every witness of time says that it is old enough.
  */
 
 const ENDING = ".begun";
-/** As long as an operation's result is kept (protocol §5). */
-const KEPT_MS = 30 * 24 * 3_600_000;
-/** A step's name. */
-const MAX_BYTES = 256;
+/** A step's name, and since when the note is forgotten. */
+const MAX_BYTES = 1_024;
+const StepName = z.string().regex(/^[a-z][a-z0-9_]*$/);
+
+/** `at` and `lived_ms` come with the first look after the operation is not known any more. */
+const Mark = z.object({
+  step: StepName.catch("unknown"),
+  at: Rfc3339.optional().catch(undefined),
+  lived_ms: z.int().min(0).optional().catch(undefined),
+});
+type Mark = z.infer<typeof Mark>;
 
 function markPath(id: string): string {
   if (!isOperationId(id)) throw new RangeError("an operation's ID must name its mark");
@@ -22,27 +33,57 @@ function markPath(id: string): string {
 
 /** Notes it, durably. */
 export function markBegun(disk: Disk, id: string, step: string): Promise<Result<void, DiskError>> {
-  return writeDocument(disk, markPath(id), new TextEncoder().encode(step));
+  return writeDocument(disk, markPath(id), jsonBytes({ step }));
 }
 
 /**
- * Which destructive step of an operation may have begun in the last 30 days; null where none has. What
- * cannot be read counts as begun, by the name "unknown".
- *
- * @param now milliseconds since the epoch, by the clock that the files have their times from
+ * Which destructive step of an operation may have begun; null where none has. What cannot be read counts as
+ * begun, by the name "unknown".
  */
-export async function begunStep(disk: Disk, id: string, now: number): Promise<string | null> {
-  const stat = await disk.stat(markPath(id));
-  if (!stat.ok) return "unknown";
-  if (stat.value === null || now - stat.value.modifiedAt >= KEPT_MS) return null;
-  const read = await disk.read(markPath(id), MAX_BYTES);
-  const text = read.ok && read.value !== null ? new TextDecoder().decode(read.value) : "";
-  return /^[a-z][a-z0-9_]*$/.test(text) ? text : "unknown";
+export async function begunStep(disk: Disk, id: string): Promise<string | null> {
+  const mark = await readMark(disk, markPath(id));
+  return mark === null ? null : mark.step;
 }
 
-/** Whether a file beside the logs is a mark that still counts. */
-export async function isMarkKept(disk: Disk, name: string, now: number): Promise<boolean> {
+/**
+ * Whether a file beside the logs is a mark that still counts, where its operation is not known any more.
+ * Notes since when it is kept, by every witness, so that a later look can tell.
+ */
+export async function isMarkKept(
+  disk: Disk,
+  name: string,
+  witnesses: Witnesses,
+): Promise<boolean> {
   if (!name.endsWith(ENDING)) return false;
-  const stat = await disk.stat(`${OPERATIONS_DIRECTORY}/${name}`);
-  return !stat.ok || (stat.value !== null && now - stat.value.modifiedAt < KEPT_MS);
+  const path = `${OPERATIONS_DIRECTORY}/${name}`;
+  const mark = await readMark(disk, path);
+  if (mark === null) return false;
+  const { step, at, lived_ms } = mark;
+  if (at !== undefined && mayForget({ at, lived_ms }, witnesses)) return false;
+  if (at === undefined && !witnesses.isCertain) return true;
+  const since = sinceOf({ at: at ?? new Date(witnesses.now).toISOString(), lived_ms }, witnesses);
+  // What is not noted now is noted by a later look.
+  if (since.at !== at || since.lived_ms !== lived_ms) {
+    await writeDocument(disk, path, jsonBytes({ step, ...since }));
+  }
+  return true;
+}
+
+async function readMark(disk: Disk, path: string): Promise<Mark | null> {
+  const read = await disk.read(path, MAX_BYTES);
+  if (!read.ok) return { step: "unknown" };
+  if (read.value === null) return null;
+  const text = new TextDecoder().decode(read.value);
+  // Earlier versions wrote the name alone.
+  if (StepName.safeParse(text).success) return { step: text };
+  const parsed = Mark.safeParse(parsedJson(text));
+  return parsed.success ? parsed.data : { step: "unknown" };
+}
+
+function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 }

@@ -4,9 +4,10 @@ import type { Operation, OperationResult } from "../protocol/operation.ts";
 import { describeIssue } from "../protocol/schema_error.ts";
 import type { Journal } from "../state/journal.ts";
 import type { State } from "../state/state.ts";
+import { mayForget, type Witnesses } from "../state/witnesses.ts";
 import type { AnyDefinition } from "./definition.ts";
 import { answered, begun } from "./journal.ts";
-import { isKept } from "./outbox.ts";
+import { MAX_REMEMBERED } from "./outbox.ts";
 
 /** What becomes of an operation that the portal offers. */
 export type Verdict =
@@ -20,8 +21,8 @@ export type Verdict =
 /** What the refusals depend on beside the operation itself. */
 export interface OfferFacts {
   readonly apiUp: boolean;
-  /** Milliseconds since the epoch, corrected clock. */
-  readonly now: number;
+  /** What the clocks say; whether an operation has expired goes by the corrected one. */
+  readonly witnesses: Witnesses;
 }
 
 /**
@@ -37,21 +38,30 @@ export function judgeOffer(
 ): Verdict {
   if (!isOperationId(operation.id)) return { kind: "invalid_id" };
   if (state.operation !== null) return { kind: "ignore" };
-  const at = new Date(facts.now).toISOString();
+  const { witnesses } = facts;
+  const at = new Date(witnesses.now).toISOString();
   const { id } = operation;
   const kind = operation.kind.slice(0, MAX_KIND);
   const finished = Object.hasOwn(state.finished, id) ? state.finished[id] : undefined;
-  if (finished !== undefined && isKept(finished, facts.now)) {
+  if (finished !== undefined && !mayForget(finished, witnesses)) {
     return { kind: "take", journal: answered({ id, kind: finished.kind }, finished.result, at) };
   }
   const servers = state.desired?.state.servers ?? 1;
-  const refusal = refusalOf(operation, definition, { ...facts, servers });
+  const isFull = isHistoryFull(state, witnesses);
+  const refusal = refusalOf(operation, definition, { ...facts, servers, isFull });
   if (refusal !== null) return { kind: "take", journal: answered({ id, kind }, refusal, at) };
   const { params, expires_at } = operation;
   return {
     kind: "take",
     journal: begun({ id, kind, params: params as JsonObject, expires_at }, at),
   };
+}
+
+/** Whether no further ID can be remembered; those that may be forgotten now make room. */
+function isHistoryFull({ finished }: State, witnesses: Witnesses): boolean {
+  const entries = Object.values(finished);
+  if (entries.length < MAX_REMEMBERED) return false;
+  return entries.filter((entry) => !mayForget(entry, witnesses)).length >= MAX_REMEMBERED;
 }
 
 /** Longest kind that is kept; ours are far shorter. */
@@ -61,7 +71,10 @@ const MAX_KIND = 64;
 function refusalOf(
   operation: Operation,
   definition: AnyDefinition | null,
-  { apiUp, now, servers }: OfferFacts & { readonly servers: number },
+  { apiUp, witnesses: { now }, servers, isFull }: OfferFacts & {
+    readonly servers: number;
+    readonly isFull: boolean;
+  },
 ): OperationResult | null {
   if (definition === null) {
     const kind = JSON.stringify(operation.kind.slice(0, MAX_KIND));
@@ -85,6 +98,13 @@ function refusalOf(
   }
   if (definition.needsConsent === true && !hasConsent(operation.params)) {
     return refused("consent_missing", "params.consent must say who consented (by) and when (at)");
+  }
+  // What goes without the API is what gets a node out of trouble: it has no limit.
+  if (isFull && definition.needsApi) {
+    return refused(
+      "history_full",
+      `this node remembers ${MAX_REMEMBERED} operations and takes no other before the oldest is 30 days old`,
+    );
   }
   if (expires !== undefined && expiry === null) {
     return refused("invalid_params", "expires_at is no RFC 3339 time");

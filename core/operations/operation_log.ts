@@ -3,6 +3,7 @@ import { isOperationId } from "../protocol/identifiers.ts";
 import { PRIVATE_DIRECTORY, PRIVATE_FILE } from "../state/durable.ts";
 import { OPERATIONS_DIRECTORY } from "../state/paths.ts";
 import { isMarkKept } from "./begun_mark.ts";
+import type { Witnesses } from "../state/witnesses.ts";
 import type { Redactor } from "./redact.ts";
 
 /** The log of one operation: what its programs printed and what its steps found, secrets removed. */
@@ -87,21 +88,27 @@ function blocksOf(text: string, at: string): string[] {
 
 /**
  * Removes the logs of operations that are not known any more: they are kept as long as their results. The
- * marks beside them outlive what is known.
- *
- * @param now milliseconds since the epoch, by the clock that the files have their times from
+ * marks beside them outlive what is known, and the log of an operation that has one stays with it.
  */
 export async function pruneOperationLogs(
   disk: Disk,
   isKnown: (id: string) => boolean,
-  now: number,
+  witnesses: Witnesses,
 ): Promise<void> {
   const names = await disk.list(OPERATIONS_DIRECTORY);
   if (!names.ok || names.value === null) return;
+  const marked = new Set<string>();
   for (const name of names.value) {
-    if (isKnown(name.replace(/\.(?:log|begun)$/, "")) || await isMarkKept(disk, name, now)) {
-      continue;
-    }
-    await disk.remove(`${OPERATIONS_DIRECTORY}/${name}`);
+    const id = operationOf(name);
+    if (!isKnown(id) && await isMarkKept(disk, name, witnesses)) marked.add(id);
   }
+  for (const name of names.value) {
+    const id = operationOf(name);
+    if (!isKnown(id) && !marked.has(id)) await disk.remove(`${OPERATIONS_DIRECTORY}/${name}`);
+  }
+}
+
+/** The ID that a log, or a mark beside it, is named after. */
+function operationOf(name: string): string {
+  return name.replace(/\.(?:log|begun)$/, "");
 }

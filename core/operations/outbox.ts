@@ -1,11 +1,13 @@
 import type { EventsRequest, OperationEvent, OperationResult } from "../protocol/operation.ts";
 import type { Finished, Journal } from "../state/journal.ts";
 import type { State } from "../state/state.ts";
+import { mayForget, sinceOf, type Witnesses } from "../state/witnesses.ts";
 
-/** Results are kept this long, so that an ID offered again is answered and not run (protocol §5). */
-const KEPT_MS = 30 * 24 * 3_600_000;
-/** More results than a month of work leaves; a bound, so that no portal can make the file grow. */
-const MAX_KEPT = 2_000;
+/**
+ * More IDs than a month of work leaves. Beyond it new operations are refused (`history_full`), so that no
+ * portal can make the file grow, and no number of operations makes an ID run twice (protocol §5).
+ */
+export const MAX_REMEMBERED = 10_000;
 /** Logs and outputs of the newest results that are kept whole, bytes together. */
 const MAX_WHOLE_BYTES = 1_000_000;
 /** Events in one request, bytes: any number of them is sent in time. */
@@ -14,10 +16,15 @@ const MAX_EVENTS_BYTES = 60_000;
 const MAX_RESULT_BYTES = 150_000;
 
 /** The state with `journal` under way, and its result kept where it has one. */
-export function withJournal(state: State, journal: Journal, now: number): State {
+export function withJournal(state: State, journal: Journal, witnesses: Witnesses): State {
   const before = state.operation?.id === journal.id ? state.operation.result : undefined;
   if (journal.result === undefined || before !== undefined) return { ...state, operation: journal };
-  return { ...state, operation: journal, finished: withFinished(state.finished, journal, now) };
+  return {
+    ...state,
+    operation: journal,
+    finished: withFinished(state.finished, journal, witnesses),
+    clock: { ...state.clock, lived_ms: Math.max(state.clock.lived_ms, witnesses.livedMs) },
+  };
 }
 
 /** The next body to send for a journal; null where nothing is owed now. */
@@ -93,38 +100,61 @@ function bytesOf(value: unknown): number {
   return new TextEncoder().encode(JSON.stringify(value)).length + 1;
 }
 
-/** Whether a result is still there to be sent again. `now`: corrected clock, milliseconds. */
-export function isKept({ at }: Finished, now: number): boolean {
-  return now - Date.parse(at) < KEPT_MS;
+/**
+ * The results that are still to be remembered. One is forgotten when each witness says that it is old
+ * enough; where a witness contradicts what was noted of it, its time begins with this look.
+ */
+export function remembered(
+  finished: Readonly<Record<string, Finished>>,
+  witnesses: Witnesses,
+): Record<string, Finished> {
+  return Object.fromEntries(
+    Object.entries(finished)
+      .filter(([, { at, lived_ms }]) => !mayForget({ at, lived_ms }, witnesses))
+      .map(([id, entry]) => [id, { ...entry, ...sinceOf(entry, witnesses) }]),
+  );
 }
 
 function withFinished(
   finished: Readonly<Record<string, Finished>>,
   journal: Journal,
-  now: number,
+  witnesses: Witnesses,
 ): Record<string, Finished> {
-  const kept = Object.entries(finished).filter(([, entry]) => isKept(entry, now))
-    .slice(-MAX_KEPT + 1);
-  if (journal.result === undefined || kept.some(([id]) => id === journal.id)) {
-    return Object.fromEntries(kept);
-  }
+  const kept = remembered(finished, witnesses);
+  if (journal.result === undefined || Object.hasOwn(kept, journal.id)) return kept;
+  const entries = Object.entries(kept);
+  // What was refused never ran: without room it is refused again instead of remembered.
+  if (entries.length >= MAX_REMEMBERED && hasNotRun(journal)) return kept;
   const entry: Finished = {
     kind: journal.kind,
     begun_at: journal.begun_at,
-    at: new Date(now).toISOString(),
+    at: new Date(witnesses.now).toISOString(),
+    lived_ms: witnesses.livedMs,
     steps: journal.steps,
     result: journal.result,
   };
-  return Object.fromEntries(slimmed([...kept, [journal.id, entry]]));
+  return Object.fromEntries(slimmed([...entries, [journal.id, entry]]));
 }
 
-/** Older results lose logs, outputs and steps where all together would be too much; never their ID. */
+function hasNotRun({ result }: Journal): boolean {
+  return result?.state === "refused" || result?.state === "unsupported";
+}
+
+/**
+ * Older results lose logs, outputs, messages and steps where all together would be too much; never their ID,
+ * nor how they ended.
+ */
 function slimmed(entries: readonly [string, Finished][]): [string, Finished][] {
   let room = MAX_WHOLE_BYTES;
   return entries.toReversed().map(([id, entry]): [string, Finished] => {
     room -= JSON.stringify(entry).length;
     if (room > 0) return [id, entry];
-    const { log_tail: _log, output: _output, ...result } = entry.result;
+    const { state, step, code } = entry.result;
+    const result = {
+      state,
+      ...(step === undefined ? {} : { step }),
+      ...(code === undefined ? {} : { code }),
+    };
     return [id, { ...entry, steps: [], result }];
   }).toReversed();
 }

@@ -84,7 +84,12 @@ const LATEST = Date.UTC(9000, 0);
 function plausibleTime(text: string | undefined): number | null {
   if (!Rfc3339.safeParse(text).success) return null;
   const instant = Date.parse(text ?? "");
-  return instant >= EARLIEST && instant < LATEST ? instant : null;
+  return isPlausibleTime(instant) ? instant : null;
+}
+
+/** Whether a clock could show this instant, milliseconds since the epoch. */
+export function isPlausibleTime(instant: number): boolean {
+  return instant >= EARLIEST && instant < LATEST;
 }
 
 function success(headers: Reply["headers"], bytes: Uint8Array): Meaning {

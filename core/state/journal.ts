@@ -44,7 +44,10 @@ export type Journal = z.infer<typeof Journal>;
 export const Finished = z.object({
   kind: z.string(),
   begun_at: Rfc3339,
+  /** When it ended, by the corrected clock. */
   at: Rfc3339,
+  /** How long the agent had lived by then; a version that counted none left it out. */
+  lived_ms: z.int().min(0).optional(),
   steps: z.array(StepRecord),
   result: OperationResult,
 });

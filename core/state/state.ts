@@ -2,6 +2,7 @@ import * as z from "zod";
 import { DesiredState } from "../protocol/desired_state.ts";
 import { Rfc3339 } from "../protocol/identifiers.ts";
 import { Condition, DesiredTag } from "../protocol/sync.ts";
+import { ClockRecord, NO_CLOCK } from "./clock_record.ts";
 import { Finished, Journal } from "./journal.ts";
 import { FORMAT } from "./json_document.ts";
 import { NO_UPDATE, UpdateRecord } from "./update_record.ts";
@@ -55,8 +56,10 @@ export const StateDocument = z.object({
   format: z.literal(FORMAT),
   /** The stage that the agent was last in, for `status`; null before its first start. */
   stage: z.enum(STAGES).nullable(),
-  /** Portal time minus local time, milliseconds, as the last `clock_skew` answer told. */
+  /** Portal time minus local time, milliseconds, as far as known: what carries the time over a boot. */
   clock_offset_ms: z.int().min(OFFSETS_MS.min).max(OFFSETS_MS.max),
+  /** Time on the monotonic clock; a file of a version that kept none has none. */
+  clock: ClockRecord.default(NO_CLOCK),
   channels: z.object({
     sync: Channel,
     events: Channel,
@@ -96,6 +99,7 @@ export type State = Omit<z.infer<typeof StateDocument>, "format">;
 export const EMPTY_STATE: State = {
   stage: null,
   clock_offset_ms: 0,
+  clock: NO_CLOCK,
   channels: { sync: QUIET, events: QUIET, manifests: QUIET, rotation: QUIET },
   revoked: false,
   enrollment: null,

@@ -15,6 +15,7 @@ import { createFakeServers } from "../../adapters/fake/servers.ts";
 import { createFakeSnapshotFile } from "../../adapters/fake/snapshot_file.ts";
 import { createFakeSystemd, type FakeSystemd } from "../../adapters/fake/systemd.ts";
 import { openChannels } from "../../core/agent/channels.ts";
+import { openCorrectedClock } from "../../core/agent/corrected_clock.ts";
 import type { BoundContext } from "../../core/agent/context.ts";
 import { holdIdentity } from "../../core/agent/identity_holder.ts";
 import { openRequestMemory } from "../../core/agent/request_memory.ts";
@@ -219,6 +220,7 @@ export async function openAgent(
       unknown: [],
     },
     store,
+    time: await openCorrectedClock({ clock: ports.clock, machine: ports.machine, store }),
     channels: openChannels(store, ports.clock, ports.random),
     requests: openRequestMemory(),
     stop,

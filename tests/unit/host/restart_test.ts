@@ -23,6 +23,7 @@ const QUESTION: RestartQuestion = {
   pending: true,
   maintenance: NIGHTLY,
   now: Date.parse("2026-03-29T01:45:00Z"),
+  isCertain: true,
   operationRunning: null,
 };
 

@@ -2,16 +2,21 @@ import assert from "node:assert/strict";
 import { z } from "zod";
 import type { JsonObject } from "../../../core/json.ts";
 import type { AnyDefinition } from "../../../core/operations/definition.ts";
+import { begun } from "../../../core/operations/journal.ts";
 import { judgeOffer } from "../../../core/operations/offer.ts";
-import { withJournal } from "../../../core/operations/outbox.ts";
+import { MAX_REMEMBERED, withJournal } from "../../../core/operations/outbox.ts";
 import { definitionOf } from "../../../core/operations/registry.ts";
 import type { Operation } from "../../../core/protocol/operation.ts";
 import { EMPTY_STATE, type State } from "../../../core/state/state.ts";
+import type { Witnesses } from "../../../core/state/witnesses.ts";
 import { step, toy } from "./toy.ts";
 
 const NOW = Date.parse("2026-01-01T12:00:00Z");
 const DAY = 24 * 3_600_000;
-const FACTS = { apiUp: true, now: NOW };
+/** What witnesses say that agree. */
+const at = (now: number): Witnesses => ({ now, isCertain: true, livedMs: now - START });
+const START = NOW - DAY;
+const FACTS = { apiUp: true, witnesses: at(NOW) };
 const PAST = "2026-01-01T11:59:59Z";
 const CONSENT = { by: "ada", at: "2026-01-01T12:00:00Z" };
 
@@ -87,10 +92,10 @@ Deno.test("judgeOffer: expiry is by the corrected clock, and exact", () => {
     expires_at: "2026-01-01T12:00:00Z",
     params: { consent: CONSENT, name: "x" },
   });
-  assert.equal(answer(until, PICKY, { ...FACTS, now: NOW - 1 }), "runs");
+  assert.equal(answer(until, PICKY, { ...FACTS, witnesses: at(NOW - 1) }), "runs");
   assert.equal(answer(until, PICKY, FACTS), "refused expired");
   const zoned = { ...until, expires_at: "2026-01-01T14:00:00+02:00" };
-  assert.equal(answer(zoned, PICKY, { ...FACTS, now: NOW - 1 }), "runs");
+  assert.equal(answer(zoned, PICKY, { ...FACTS, witnesses: at(NOW - 1) }), "runs");
   assert.equal(answer(zoned, PICKY, FACTS), "refused expired");
 });
 
@@ -121,7 +126,7 @@ Deno.test("judgeOffer: names of Object's own members are IDs like any other", ()
   for (const id of ["constructor", "toString", "hasOwnProperty", "valueOf"]) {
     const verdict = judgeOffer(offer({ id }), EMPTY_STATE, null, FACTS);
     assert.ok(verdict.kind === "take" && verdict.journal.result?.state === "unsupported");
-    const state = { ...withJournal(EMPTY_STATE, verdict.journal, NOW), operation: null };
+    const state = { ...withJournal(EMPTY_STATE, verdict.journal, at(NOW)), operation: null };
     assert.ok(Object.hasOwn(state.finished, id));
     assert.equal(answer(offer({ id }), PICKY, FACTS, state), "unsupported", "the stored result");
   }
@@ -130,11 +135,11 @@ Deno.test("judgeOffer: names of Object's own members are IDs like any other", ()
 Deno.test("judgeOffer: while one is under way every offer is ignored, the same and another", () => {
   const running = judgeOffer(offer(), EMPTY_STATE, toy({ only: step() }), FACTS);
   assert.ok(running.kind === "take");
-  const state = withJournal(EMPTY_STATE, running.journal, NOW);
+  const state = withJournal(EMPTY_STATE, running.journal, at(NOW));
   assert.equal(answer(offer(), PICKY, FACTS, state), "ignore");
   assert.equal(answer(offer({ id: "op-2" }), null, FACTS, state), "ignore");
   // Not even one that is done, until the portal has acknowledged that.
-  const done = withJournal(state, { ...running.journal, result: { state: "succeeded" } }, NOW);
+  const done = withJournal(state, { ...running.journal, result: { state: "succeeded" } }, at(NOW));
   assert.equal(answer(offer(), PICKY, FACTS, done), "ignore");
   assert.equal(answer(offer({ id: "op-2" }), PICKY, FACTS, done), "ignore");
 });
@@ -153,8 +158,8 @@ Deno.test("judgeOffer: an ID that finished within 30 days is answered with its r
     seq: 2,
     result,
   };
-  const state = { ...withJournal(EMPTY_STATE, journal, NOW), operation: null };
-  const late = { apiUp: false, now: NOW + 30 * DAY - 1 };
+  const state = { ...withJournal(EMPTY_STATE, journal, at(NOW)), operation: null };
+  const late = { apiUp: false, witnesses: at(NOW + 30 * DAY - 1) };
   for (const definition of [PICKY, null]) {
     const verdict = judgeOffer(offer({ expires_at: PAST }), state, definition, late);
     assert.ok(verdict.kind === "take");
@@ -162,8 +167,77 @@ Deno.test("judgeOffer: an ID that finished within 30 days is answered with its r
     assert.deepEqual(verdict.journal.events, []);
   }
   const params = { consent: CONSENT, name: "x" };
-  const later = { ...FACTS, now: NOW + 30 * DAY };
+  const later = { ...FACTS, witnesses: at(NOW + 30 * DAY) };
   assert.equal(answer(offer({ params }), PICKY, later, state), "runs");
+});
+
+Deno.test("judgeOffer: an ID is forgotten only when every clock says that it is 30 days old", () => {
+  const result = { state: "succeeded" } as const;
+  const journal = {
+    ...begun({ id: "op-1", kind: "toy", params: {} }, new Date(NOW).toISOString()),
+    result,
+  };
+  const state = { ...withJournal(EMPTY_STATE, journal, at(NOW)), operation: null };
+  const params = { consent: CONSENT, name: "x" };
+  const ages = [0, 40 * DAY];
+  for (const portal of ages) {
+    for (const lived of ages) {
+      for (const isCertain of [true, false]) {
+        const witnesses = { now: NOW + portal, livedMs: at(NOW).livedMs + lived, isCertain };
+        const isOver = portal > 0 && lived > 0 && isCertain;
+        const said = answer(offer({ params }), PICKY, { ...FACTS, witnesses }, state);
+        assert.equal(said, isOver ? "runs" : "succeeded", JSON.stringify(witnesses));
+        // Another result in between does not forget it either.
+        const other = { ...journal, id: "op-2" };
+        const next = { ...withJournal(state, other, witnesses), operation: null };
+        assert.equal(Object.hasOwn(next.finished, "op-1"), !isOver, JSON.stringify(witnesses));
+      }
+    }
+  }
+});
+
+Deno.test("judgeOffer: with 10,000 IDs remembered new operations are refused, but for what helps a node", () => {
+  const entry = {
+    kind: "toy",
+    begun_at: new Date(NOW).toISOString(),
+    at: new Date(NOW).toISOString(),
+    lived_ms: at(NOW).livedMs,
+    steps: [],
+    result: { state: "succeeded" as const },
+  };
+  const full: State = {
+    ...EMPTY_STATE,
+    finished: Object.fromEntries(
+      Array.from({ length: MAX_REMEMBERED }, (_, n) => [`op-${n}`, entry]),
+    ),
+  };
+  const params = { consent: CONSENT, name: "x" };
+  assert.equal(MAX_REMEMBERED, 10_000);
+  assert.equal(answer(offer({ id: "new", params }), PICKY, FACTS, full), "refused history_full");
+  assert.equal(answer(offer({ id: "new" }), PICKY, FACTS, full), "refused consent_missing");
+  const odd = { consent: CONSENT, odd: 1 };
+  assert.equal(
+    answer(offer({ id: "new", params: odd }), PICKY, FACTS, full),
+    "refused history_full",
+  );
+  const rescue = { ...PICKY, needsApi: false };
+  assert.equal(answer(offer({ id: "new", params }), rescue, FACTS, full), "runs");
+  // The oldest ID still has its result, and one entry less makes room.
+  assert.equal(answer(offer({ id: "op-0", params }), PICKY, FACTS, full), "succeeded");
+  const { "op-0": _gone, ...rest } = full.finished;
+  assert.equal(
+    answer(offer({ id: "new", params }), PICKY, FACTS, { ...full, finished: rest }),
+    "runs",
+  );
+
+  // What is refused never ran and takes no room; what ran is remembered beyond the limit.
+  const began = begun({ id: "new", kind: "toy", params: {} }, new Date(NOW).toISOString());
+  const refused = { ...began, result: { state: "refused" as const, code: "history_full" } };
+  assert.equal(Object.keys(withJournal(full, refused, at(NOW)).finished).length, MAX_REMEMBERED);
+  const ran = { ...began, result: { state: "failed" as const } };
+  const after = withJournal(full, ran, at(NOW)).finished;
+  assert.equal(Object.keys(after).length, MAX_REMEMBERED + 1);
+  assert.ok(Object.hasOwn(after, "op-0") && Object.hasOwn(after, "new"));
 });
 
 Deno.test("judgeOffer: a kind that is not ours is told shortened, and kept so", () => {

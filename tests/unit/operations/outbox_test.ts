@@ -4,15 +4,20 @@ import {
   acknowledged,
   eventsRequest,
   isOwed,
+  MAX_REMEMBERED,
   refusedForGood,
   withJournal,
 } from "../../../core/operations/outbox.ts";
 import type { OperationEvent, OperationResult } from "../../../core/protocol/operation.ts";
 import type { Journal } from "../../../core/state/journal.ts";
+import { jsonText } from "../../../core/state/json_document.ts";
+import type { Witnesses } from "../../../core/state/witnesses.ts";
 import { EMPTY_STATE, type State } from "../../../core/state/state.ts";
 
 const AT = "2026-01-01T12:00:00.000Z";
 const NOW = Date.parse(AT);
+/** What witnesses say that agree. */
+const at = (now: number): Witnesses => ({ now, isCertain: true, livedMs: now - NOW + 1 });
 const DAY = 24 * 3_600_000;
 /** Largest body of a request (protocol §1). */
 const BODY = 262_144;
@@ -159,21 +164,21 @@ Deno.test("refusedForGood: an operation that still runs goes on with the numbers
 Deno.test("withJournal: a result is kept once, under its ID, for 30 days", () => {
   const done = (id: string, code: string) =>
     journal({ id, result: { state: "failed", code }, steps: [] });
-  const first = withJournal(EMPTY_STATE, done("a", "one"), NOW);
+  const first = withJournal(EMPTY_STATE, done("a", "one"), at(NOW));
   assert.equal(first.finished["a"]?.result.code, "one");
   // The journal changes after its result (events go): what is kept does not.
-  const changed = withJournal(first, { ...done("a", "one"), result_alone: true }, NOW + 1);
+  const changed = withJournal(first, { ...done("a", "one"), result_alone: true }, at(NOW + 1));
   assert.deepEqual(changed.finished, first.finished);
   // Offered again and answered from what is kept.
-  const again = withJournal({ ...first, operation: null }, done("a", "one"), NOW + DAY);
+  const again = withJournal({ ...first, operation: null }, done("a", "one"), at(NOW + DAY));
   assert.deepEqual(again.finished, first.finished);
 
-  const late = withJournal({ ...first, operation: null }, done("b", "two"), NOW + 30 * DAY - 1);
+  const late = withJournal({ ...first, operation: null }, done("b", "two"), at(NOW + 30 * DAY - 1));
   assert.deepEqual(Object.keys(late.finished), ["a", "b"]);
-  const later = withJournal({ ...first, operation: null }, done("b", "two"), NOW + 30 * DAY);
+  const later = withJournal({ ...first, operation: null }, done("b", "two"), at(NOW + 30 * DAY));
   assert.deepEqual(Object.keys(later.finished), ["b"]);
   // Run again after 30 days, its new result is the one that is kept.
-  const anew = withJournal({ ...first, operation: null }, done("a", "new"), NOW + 31 * DAY);
+  const anew = withJournal({ ...first, operation: null }, done("a", "new"), at(NOW + 31 * DAY));
   assert.equal(anew.finished["a"]?.result.code, "new");
 });
 
@@ -182,17 +187,34 @@ Deno.test("withJournal: however many and large the results, the state has a boun
   const output = { bundle: "x".repeat(120_000) };
   for (let n = 0; n < 60; n++) {
     const result: OperationResult = { state: "succeeded", output, log_tail: ["l".repeat(2_000)] };
-    state = withJournal({ ...state, operation: null }, journal({ id: `op-${n}`, result }), NOW + n);
+    state = withJournal(
+      { ...state, operation: null },
+      journal({ id: `op-${n}`, result }),
+      at(NOW + n),
+    );
   }
   assert.equal(Object.keys(state.finished).length, 60);
   assert.ok(bytes(state.finished) < 1_200_000, `${bytes(state.finished)} bytes`);
   assert.equal(state.finished["op-59"]?.result.output?.["bundle"], output.bundle);
   assert.deepEqual(state.finished["op-0"]?.result, { state: "succeeded" });
 
-  for (let n = 0; n < 2_100; n++) {
-    const result: OperationResult = { state: "unsupported" };
-    const next = journal({ id: `small-${n}`, result });
-    state = { ...withJournal({ ...state, operation: null }, next, NOW + 100 + n) };
-  }
-  assert.equal(Object.keys(state.finished).length, 2_000);
+  // As many as can be remembered, each with as much to say as it can: all of them fit the file.
+  const result: OperationResult = {
+    state: "failed",
+    step: "wait_api",
+    code: "timeout",
+    message: "m".repeat(8_000),
+  };
+  const entry = { kind: "k".repeat(64), begun_at: AT, at: AT, lived_ms: 1, steps: [], result };
+  const many = Object.fromEntries(
+    Array.from({ length: MAX_REMEMBERED }, (_, n) => [`many-${"x".repeat(50)}-${n}`, entry]),
+  );
+  state = withJournal(
+    { ...state, operation: null, finished: { ...state.finished, ...many } },
+    journal({ id: "last", result }),
+    at(NOW + 100),
+  );
+  assert.equal(Object.keys(state.finished).length, MAX_REMEMBERED + 61);
+  assert.ok(jsonText(state).length < 8_000_000, `${jsonText(state).length} bytes`);
+  assert.equal(state.finished["last"]?.result.message, result.message);
 });

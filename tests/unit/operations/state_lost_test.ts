@@ -4,6 +4,7 @@ import { createMachine, type Machine, openAgent } from "./machine.ts";
 import type { AnyDefinition } from "../../../core/operations/definition.ts";
 import { pruneOperationLogs } from "../../../core/operations/operation_log.ts";
 import { takeOffer } from "../../../core/agent/take_offer.ts";
+import type { Witnesses } from "../../../core/state/witnesses.ts";
 import { startToy, step, toy } from "./toy.ts";
 
 const MARK = `${OPERATIONS_DIRECTORY}/op-1.begun`;
@@ -107,18 +108,59 @@ Deno.test("state lost: a destructive step waits until it is noted that it may ha
   assert.deepEqual(runs, ["look", "reset_restore"]);
 });
 
-Deno.test("state lost: the note outlives what is known of its operation, by 30 days", async () => {
+Deno.test("state lost: the note outlives what is known of its operation, by 30 days of every clock", async () => {
   const machine = createMachine();
   const fresh = stateOf(machine);
   const { live, definition } = hanging(machine, "look");
   await live();
-  for (const days of [29, 2]) {
+  let livedMs = 0;
+  /** Another operation clears away what is not known any more. */
+  const prune = async (days: number, witness: Partial<Witnesses> = {}) => {
     await machine.clock.advance(days * DAY_MS);
+    livedMs += days * DAY_MS;
     loseState(machine, fresh);
-    // Another operation clears away what is not known any more.
-    await pruneOperationLogs(machine.disk, () => false, machine.clock.now());
-    assert.equal(machine.disk.text(MARK) === null, days !== 29);
+    const witnesses = { now: machine.clock.now(), isCertain: true, livedMs, ...witness };
+    await pruneOperationLogs(machine.disk, () => false, witnesses);
+    const isThere = machine.disk.text(MARK) !== null;
     const journal = await offered(machine, definition);
-    assert.equal(journal?.result?.code, days === 29 ? "unclear" : undefined);
-  }
+    assert.equal(journal?.result?.code, isThere ? "unclear" : undefined);
+    return isThere;
+  };
+  // Its 30 days begin with the first look, and a wall clock that is far ahead, then or later, ends none.
+  machine.clock.setWallClock(machine.clock.now() + 31 * DAY_MS);
+  assert.equal(await prune(0, { isCertain: false }), true);
+  assert.equal(await prune(0), true);
+  assert.equal(await prune(29), true);
+  assert.equal(await prune(2, { livedMs: 29 * DAY_MS }), true, "the agent has not lived so long");
+  assert.equal(
+    await prune(0, { now: machine.clock.now() - 5 * DAY_MS }),
+    true,
+    "nor has the portal",
+  );
+  assert.equal(await prune(0, { isCertain: false }), true, "which may be wrong");
+  assert.equal(await prune(31), false);
+});
+
+Deno.test("state lost: a note of a longer life begins its 30 days in this one", async () => {
+  const machine = createMachine();
+  machine.disk.put(
+    MARK,
+    JSON.stringify({ step: "reset_restore", at: "2099-01-01T00:00:00Z", lived_ms: 400 * DAY_MS }),
+  );
+  const prune = async (livedMs: number) => {
+    const witnesses = { now: machine.clock.now(), isCertain: true, livedMs };
+    await pruneOperationLogs(machine.disk, () => false, witnesses);
+    return machine.disk.text(MARK) !== null;
+  };
+  assert.equal(await prune(0), true);
+  await machine.clock.advance(30 * DAY_MS);
+  assert.equal(await prune(30 * DAY_MS - 1), true);
+  assert.equal(await prune(30 * DAY_MS), false);
+});
+
+Deno.test("state lost: the note of an earlier version, a name alone, counts as well", async () => {
+  const machine = createMachine();
+  machine.disk.put(MARK, "wipe_db");
+  const { definition } = hanging(machine);
+  assert.equal((await offered(machine, definition))?.result?.step, "wipe_db");
 });

@@ -1,0 +1,115 @@
+import type { Clock } from "../ports/clock.ts";
+import type { Machine } from "../ports/machine.ts";
+import type { Store } from "../state/store.ts";
+import {
+  anchorOf,
+  type Boot,
+  bridge,
+  type Doubt,
+  isStep,
+  judgeTold,
+  type Reading,
+} from "./corrected_time.ts";
+
+/**
+ * The portal's time as far as it is known (protocol §1, the corrected clock). It runs on the monotonic clock;
+ * see `corrected_time.ts` for what it believes.
+ */
+export interface CorrectedClock {
+  /** The corrected time, milliseconds since the epoch. */
+  now(): number;
+  /**
+   * Whether the corrected time is certain. What waits for a maintenance window starts at no other time.
+   * Looks at both clocks of the node, so that a step just before the question counts.
+   */
+  isCertain(): boolean;
+  /** For how long this agent has run in all, milliseconds, by the monotonic clock alone. */
+  livedMs(): number;
+  /**
+   * The portal told its time: `portal`, milliseconds since the epoch, in an answer to a request that was
+   * sent at `sent` of the monotonic clock.
+   */
+  told(portal: number, sent: number): Promise<void>;
+  /** Stores how long the agent has lived, where that has become an hour more. */
+  save(): Promise<void>;
+}
+
+/** A crash forgets at most so much of the agent's life; an idle agent writes no more often. */
+const SAVE_MS = 3_600_000;
+/** The stored offset is corrected only where it is wrong by more: an idle agent writes nothing. */
+const OFFSET_JITTER_MS = 2_000;
+
+/** The corrected clock of a process that has just started on what `store` knows. */
+export async function openCorrectedClock(
+  { clock, machine, store }: {
+    readonly clock: Clock;
+    readonly machine: Machine;
+    readonly store: Store;
+  },
+): Promise<CorrectedClock> {
+  const readBoot = async (): Promise<Boot> => {
+    const { bootId, uptimeSeconds } = await machine.facts();
+    return { id: bootId, uptimeMs: uptimeSeconds === null ? null : uptimeSeconds * 1000 };
+  };
+  const read = (): Reading => ({ wall: clock.now(), monotonic: clock.monotonic() });
+
+  const boot = await readBoot();
+  const start = read();
+  const { clock: record, clock_offset_ms: offset } = store.state;
+  const bridged = bridge(record, offset, start.wall, boot);
+  let last = start;
+  let doubt: Doubt | null = bridged.doubt;
+  /** The corrected time is the monotonic one and this. */
+  let ahead = bridged.corrected - start.monotonic;
+  /** The same of the last time that was certain, in this boot. */
+  let certainAhead: number | null = doubt?.kind === "boot" ? null : ahead;
+
+  function look(): Reading {
+    const now = read();
+    if (isStep(last, now) && doubt?.kind !== "answer") doubt = { kind: "step" };
+    last = now;
+    return now;
+  }
+
+  const livedMs = () => Math.floor(record.lived_ms + clock.monotonic() - start.monotonic);
+
+  /** Stores the offset, how long the agent has lived, and where the time is certain its anchor. */
+  async function keep(corrected: number, wall: number): Promise<void> {
+    const anchor = doubt === null ? anchorOf(corrected, wall, await readBoot()) : null;
+    await store.keep((state) => ({
+      ...state,
+      clock_offset_ms: Math.round(corrected - wall),
+      clock: { lived_ms: livedMs(), anchor: anchor ?? state.clock.anchor },
+    }));
+  }
+
+  return {
+    now: () => clock.monotonic() + ahead,
+    isCertain() {
+      look();
+      return doubt === null;
+    },
+    livedMs,
+    async told(portal, sent) {
+      const received = look();
+      const expected = received.monotonic + ahead;
+      const certain = certainAhead === null ? null : received.monotonic + certainAhead;
+      const wasCertain = doubt === null;
+      const judged = judgeTold({ portal, sent, received }, { expected, certain, doubt });
+      doubt = judged.doubt;
+      ahead = judged.corrected - received.monotonic;
+      if (doubt === null) certainAhead = ahead;
+      const offset = judged.corrected - received.wall;
+      const isOffsetKnown = Math.abs(offset - store.state.clock_offset_ms) <= OFFSET_JITTER_MS;
+      const isAnchored = doubt !== null || (wasCertain && judged.corrected === expected);
+      if (!isOffsetKnown || !isAnchored) await keep(judged.corrected, received.wall);
+    },
+    async save() {
+      if (livedMs() - store.state.clock.lived_ms < SAVE_MS) return;
+      await store.keep((state) => ({
+        ...state,
+        clock: { ...state.clock, lived_ms: livedMs() },
+      }));
+    },
+  };
+}
