@@ -16,8 +16,11 @@ const JITTER_MS = 2_000;
  * crystal, which is no step.
  */
 const DRIFT = 0.001;
-/** How long a portal has to tell the same new time where the node's own clocks say another. */
-export const CONFIRM_MS = 300_000;
+/**
+ * How long a portal has to tell the same new time where the node's own clocks say another: the same as for
+ * the highest time that refuses an approval (trust.md T4).
+ */
+export const CONFIRM_MS = 60_000;
 
 /** What keeps the corrected time from being certain. */
 export type Doubt =

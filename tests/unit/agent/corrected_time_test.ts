@@ -102,7 +102,7 @@ Deno.test("judgeTold: the portal is followed at once, but one answer alone is no
   }
 });
 
-Deno.test("judgeTold: a time that contradicts a certain one is confirmed by answers over five minutes", () => {
+Deno.test("judgeTold: a time that contradicts a certain one is confirmed by answers over a minute", () => {
   const certain = NOW - DAY;
   const wallOff = -DAY;
   const doubt = (age: number): Doubt => ({ kind: "answer", since: 1_000_000 - age });
@@ -116,7 +116,7 @@ Deno.test("judgeTold: a time that contradicts a certain one is confirmed by answ
     corrected: certain,
     doubt: null,
   });
-  // To a third time: its five minutes begin.
+  // To a third time: its minute begins.
   assert.deepEqual(told(DAY, { doubt: young, certain, wallOff }).doubt, {
     kind: "answer",
     since: 1_000_000,

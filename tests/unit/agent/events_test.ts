@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { QueuedOperation } from "../../../adapters/portal/state.ts";
+import { STATE_FILE } from "../../../core/state/paths.ts";
 import { createSettledWorld, type World } from "./world.ts";
 
 const PATH = "/operations/*";
@@ -164,11 +165,21 @@ Deno.test("events: an ID finished within 30 days is answered from the state file
   assert.equal(sent(world), 2);
   assert.equal(world.stored().finished["op-1"].at, at);
   await world.stop();
+  // By the portal's time it is old enough now; the agent has not lived so long.
   await world.clock.advance(2 * DAY_MS);
   first.again = true;
   world.start();
   await world.pass(36_000);
   assert.equal(sent(world), 3);
+  assert.equal(world.stored().finished["op-1"].at, at);
+  await world.stop();
+  const state = world.stored();
+  state.clock.lived_ms += 30 * DAY_MS;
+  world.disk.put(STATE_FILE, JSON.stringify(state));
+  first.again = true;
+  world.start();
+  await world.pass(36_000);
+  assert.equal(sent(world), 4);
   assert.notEqual(world.stored().finished["op-1"].at, at);
   await world.stop();
 });

@@ -132,6 +132,7 @@ export function createWorld(options: WorldOptions = {}): World {
   let run: Promise<void> = Promise.resolve();
   let process: Process | null = null;
   let boots = 0;
+  let bootedAt = 0;
   let version = "0.1.0";
 
   function layOut(): void {
@@ -145,6 +146,7 @@ export function createWorld(options: WorldOptions = {}): World {
 
   function nextBoot(): void {
     boots += 1;
+    bootedAt = clock.monotonic();
     machine.set({ bootId: `00000000-0000-4000-8000-${String(boots).padStart(12, "0")}` });
   }
 
@@ -185,7 +187,13 @@ export function createWorld(options: WorldOptions = {}): World {
       artifacts,
       programs: createFakePrograms(disk),
       boot: createFakeBoot(),
-      machine,
+      machine: {
+        ...machine,
+        async facts() {
+          const uptimeSeconds = Math.floor((clock.monotonic() - bootedAt) / 1000);
+          return { ...await machine.facts(), uptimeSeconds };
+        },
+      },
       metadata,
       log,
     };
