@@ -4,7 +4,7 @@ import { renderAll, type Rendered } from "../cluster/render_all.ts";
 import type { Release } from "../protocol/release.ts";
 import type { AddonReport } from "../protocol/sync.ts";
 import type { BoundContext } from "./context.ts";
-import { clearConditions, raiseCondition } from "./context.ts";
+import { clearConditions, raiseCondition, timestamp } from "./context.ts";
 
 /** Keeps the add-ons as the desired state says, and knows how they are. */
 export interface AddonKeeper {
@@ -38,6 +38,26 @@ const NOTHING: Seen = { tag: null, reports: new Map() };
 export function openAddonKeeper(): AddonKeeper {
   const render = renderOnceEach();
   let seen = NOTHING;
+  /** Since when each add-on waits for trouble to pass. */
+  let troubleSince: ReadonlyMap<string, string> = new Map();
+
+  function show(
+    context: BoundContext,
+    tag: string | null,
+    reports: readonly AddonReport[],
+    troubled: ReadonlySet<string>,
+  ): void {
+    troubleSince = new Map(
+      [...troubled].map((name) => [name, troubleSince.get(name) ?? timestamp(context)]),
+    );
+    const told = reports.map((report): [string, AddonReport] => {
+      const since = troubleSince.get(report.name);
+      if (since === undefined) return [report.name, report];
+      const message = `${report.message} (since ${since}; tried again in every cycle)`;
+      return [report.name, { ...report, message }];
+    });
+    seen = { tag, reports: new Map(told) };
+  }
 
   return {
     async converge(context, { release, again, stillLeads }) {
@@ -49,18 +69,28 @@ export function openAddonKeeper(): AddonKeeper {
       const planned = await lookAndPlan(k8s, { addons, release, rendered, again });
       if (!planned.ok) {
         log.write("warn", "addons_not_applied", planned.error);
+        const names = addons.map(({ name }) => name);
+        const waits = names.map((name) =>
+          ({ name, state: "pending", message: planned.error }) as const
+        );
+        show(context, desired.tag, waits, new Set(names));
         return false;
       }
-      const hands = { k8s, disk, log, templates: release.addons, stillLeads };
+      const troubled = new Set<string>();
+      const hands = {
+        k8s,
+        disk,
+        log,
+        templates: release.addons,
+        stillLeads,
+        onTrouble: (name: string) => void troubled.add(name),
+      };
       const reports = await carryOut(hands, planned.value);
       if (reports === null) {
         log.write("warn", "addons_not_applied", "this node stopped leading in the middle");
         return false;
       }
-      seen = {
-        tag: desired.tag,
-        reports: new Map(reports.map((report) => [report.name, report])),
-      };
+      show(context, desired.tag, reports, troubled);
       await judge(context, reports);
       return true;
     },
@@ -74,6 +104,7 @@ export function openAddonKeeper(): AddonKeeper {
     },
     async forget(context) {
       seen = NOTHING;
+      troubleSince = new Map();
       await clearConditions(context, "addon_failed");
     },
   };

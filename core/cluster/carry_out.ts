@@ -6,6 +6,7 @@ import { fail, ok, type Result } from "../result.ts";
 import type { AddonPlan } from "./addon_plan.ts";
 import { withoutEmptied } from "./emptied.ts";
 import { at, type LiveObject } from "./live.ts";
+import { mayPassByNextLook } from "./may_pass.ts";
 import type { Templates } from "./requirements.ts";
 import { takeOverManifest } from "./take_over.ts";
 
@@ -17,18 +18,23 @@ export interface Hands {
   readonly templates: Templates;
   /** Asked before every write: a node that no longer leads stops at once. */
   stillLeads(): boolean;
+  /** Hears which add-ons stay as they are because of trouble that may pass. */
+  onTrouble?(addon: string): void;
 }
 
 /** Why an add-on could not be carried out. `stop`: nothing further is to be tried in this turn. */
 interface Fault {
   readonly stop: "leads_no_longer" | "unreachable" | null;
+  /** It says nothing about the add-on and may be gone in the next cycle, which tries again. */
+  readonly passes: boolean;
   readonly message: string;
 }
 
 /**
  * Carries out the plan, add-on by add-on, and gives the state of each; null where the node stopped leading
  * meanwhile, and what it saw is another's to say. What an add-on no longer has is pruned only after the
- * whole of it was applied; one that fails keeps what it has and holds up only what requires it.
+ * whole of it was applied; one that fails keeps what it has and holds up only what requires it. An add-on
+ * fails only where the API refuses it: trouble that may pass makes it pending, and the next cycle tries again.
  */
 export async function carryOut(
   hands: Hands,
@@ -44,15 +50,19 @@ export async function carryOut(
       continue;
     }
     if (unreachable !== null && hasWrites(plan)) {
+      hands.onTrouble?.(name);
       reports.set(name, { name, state: "pending", message: unreachable });
       continue;
     }
     const done = await carryOutOne(hands, plan);
     if (!done.ok && done.error.stop === "leads_no_longer") return null;
     if (!done.ok && done.error.stop === "unreachable") unreachable = done.error.message;
+    if (!done.ok && done.error.passes) hands.onTrouble?.(name);
     reports.set(
       name,
-      done.ok ? reportOf(plan) : { name, state: "failed", message: done.error.message },
+      done.ok
+        ? reportOf(plan)
+        : { name, state: done.error.passes ? "pending" : "failed", message: done.error.message },
     );
   }
   return [...reports.values()];
@@ -72,7 +82,8 @@ async function carryOutOne(hands: Hands, plan: AddonPlan): Promise<Result<void, 
   // What is removed too, or k3s would bring it back at its next start.
   if (plan.apply.length + plan.remove.length > 0) {
     const taken = await takeOverManifest(hands.disk, hands.log, hands.templates, plan.name);
-    if (!taken.ok) return fail({ stop: null, message: taken.error.message });
+    // A disk that takes no file now says nothing about the add-on.
+    if (!taken.ok) return fail({ stop: null, passes: true, message: taken.error.message });
   }
   for (const { ref, object, why, live } of plan.apply) {
     const before = live === null ? null : withoutEmptied(live, object);
@@ -99,12 +110,15 @@ async function carryOutOne(hands: Hands, plan: AddonPlan): Promise<Result<void, 
 
 const NO_LONGER = fail<Fault>({
   stop: "leads_no_longer",
-  message: "this node leads no longer",
+  passes: true,
+  message: "this node no longer leads",
 });
 
-function faultOf({ resource, name }: LiveObject["ref"], { code, message }: K8sError): Fault {
+function faultOf({ resource, name }: LiveObject["ref"], error: K8sError): Fault {
+  const { code, message } = error;
   return {
     stop: code === "unreachable" ? code : null,
+    passes: mayPassByNextLook(error),
     message: `${resource}/${name}: ${message}`,
   };
 }

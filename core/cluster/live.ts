@@ -14,10 +14,12 @@ export interface LiveView {
   readonly unreadable: ReadonlyMap<string, string>;
   /** The newest Helm release's Secret labels by `<namespace>/<chart>`; what is absent has no release. */
   readonly helmReleases: ReadonlyMap<string, JsonObject>;
-  /** Resources that add-ons may have and whose kind this cluster does not know (yet). */
-  readonly unknownKinds: ReadonlySet<string>;
+  /** Resources that add-ons may have and that could not be listed, with the reason: what exists is not known. */
+  readonly unlisted: ReadonlyMap<string, string>;
   /** The SaaSApplications, which hold the Platform; read only where it is to be removed. */
   readonly applications: readonly string[];
+  /** Why it is not known which applications and Platforms exist; null where it is. */
+  readonly applicationsUnread: string | null;
 }
 
 /** A live object and its name in the API. */

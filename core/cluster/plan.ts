@@ -5,6 +5,7 @@ import { ADDON_LABEL, type AllowedObject, REMOVAL_ANNOTATION } from "./allowed_o
 import { differs } from "./differs.ts";
 import { unhealthy } from "./health.ts";
 import { at, isDeleting, type LiveObject, type LiveView, refKey } from "./live.ts";
+import { MANAGED_KINDS } from "./managed_kinds.ts";
 import { platformApiOf } from "./platform_api.ts";
 import { planPlatformRemoval } from "./platform_removal.ts";
 import {
@@ -77,6 +78,8 @@ function planOn(scene: Scene): AddonPlan {
       const how = settings.has(other) ? "" : "; nothing switches it off: it is not named";
       return pending(name, `waits until the objects of add-on ${other} are gone${how}`);
     }
+    const unseen = unseenObjects(input.live);
+    if (!isOn && unseen !== null) return pending(name, unseen);
   }
   const waited = required.find((other) => plans.get(other)?.state !== "applied");
   if (waited !== undefined) return pending(name, `waits for add-on ${waited}`);
@@ -101,13 +104,14 @@ function planApply({ input, name }: Scene, objects: readonly AllowedObject[]): A
   if (deleting !== undefined) return pending(name, waitsForDeletion(deleting));
 
   const wanted = new Set(objects.map(({ ref }) => refKey(ref)));
-  const unknown = objects.find(({ ref }) => live.unknownKinds.has(ref.resource));
+  const unknown = objects.map(({ ref }) => live.unlisted.get(ref.resource))
+    .find((why) => why !== undefined);
   const prune = ownedBy(name, live).filter(({ ref, object }) =>
     !wanted.has(refKey(ref)) && !isDeleting(object)
   );
   const checks = templateOf(name, input.templates)?.health ?? [];
   const waits = checks.map((check) => unhealthy(check, live)).find((why) => why !== null) ?? null;
-  const known = objects.filter(({ ref }) => !live.unknownKinds.has(ref.resource));
+  const known = objects.filter(({ ref }) => !live.unlisted.has(ref.resource));
   // While it is not healthy, everything is applied in every cycle (operations.md, the table).
   const all = input.again || waits !== null;
   const judged = known.map((object): PlannedApply => {
@@ -120,8 +124,7 @@ function planApply({ input, name }: Scene, objects: readonly AllowedObject[]): A
   const after = requirementsOf(name, input.templates);
   if (unknown !== undefined) {
     // A chart may bring the kind of another of its add-on's objects: all that can be applied is.
-    const message = `the cluster does not know ${unknown.ref.resource} yet`;
-    return { ...pending(name, message), after, apply };
+    return { ...pending(name, unknown), after, apply };
   }
   if (waits !== null) return { ...pending(name, waits), after, apply, prune };
   if (changed.length > 0 && checks.length > 0) {
@@ -137,9 +140,12 @@ function planOff(scene: Scene): AddonPlan {
     other.enabled && requirementsOf(other.name, input.templates).includes(name)
   ).map((other) => other.name).sort();
   if (needed.length > 0) return failed(name, `still required by ${needed.join(", ")}`);
+  const template = templateOf(name, input.templates);
+  // What could not be listed may exist: an add-on is removed once nothing of it is seen, not unseen.
+  const unseen = unseenObjects(input.live);
+  if (unseen !== null) return pending(name, unseen);
   const objects = ownedBy(name, input.live);
   if (objects.length === 0) return { ...pending(name, ""), state: "removed" };
-  const template = templateOf(name, input.templates);
   if (template?.removal === "platform") {
     if (platformApiOf(template) === null) return failed(name, "its template names no Platform");
     const first = planPlatformRemoval(name, objects, input.live);
@@ -156,6 +162,12 @@ function planOff(scene: Scene): AddonPlan {
 /** Finalizers are never stripped: what they wait for is said, and somebody can look at it. */
 function waitsForDeletion({ ref }: Pick<LiveObject, "ref">): string {
   return `${ref.resource}/${ref.name} is being deleted and waits for its finalizers`;
+}
+
+/** Why an add-on may have objects that are not seen; null where all that there are were listed. */
+function unseenObjects({ unlisted }: LiveView): string | null {
+  return MANAGED_KINDS.map(({ resource }) => unlisted.get(resource))
+    .find((why) => why !== undefined) ?? null;
 }
 
 /** The add-on's Secret is its only one: a label that somebody set makes no other Secret its own. */

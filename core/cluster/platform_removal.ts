@@ -17,12 +17,15 @@ const REFUSED = "RemovalRefused";
 export function planPlatformRemoval(
   name: string,
   objects: readonly LiveObject[],
-  { applications }: LiveView,
+  { applications, applicationsUnread }: LiveView,
 ): AddonPlan | null {
   const keep = { name, after: [], apply: [], prune: [], remove: [] };
   if (applications.length > 0) {
     const named = [...applications].sort().join(", ");
     return { ...keep, state: "failed", message: `still used by ${named}; delete them first` };
+  }
+  if (applicationsUnread !== null) {
+    return { ...keep, state: "pending", message: applicationsUnread };
   }
   const platform = objects.find(({ ref }) => ref.resource === "platforms");
   if (platform === undefined) return null;

@@ -2,19 +2,13 @@ import { isJsonObject, type JsonObject } from "../json.ts";
 import type { CollectionRef, K8s, K8sError, Labels, ObjectRef } from "../ports/k8s.ts";
 import type { AddonTemplate, HealthCheck } from "../protocol/release.ts";
 import { fail, ok, type Result } from "../result.ts";
-import { ADDON_LABEL, ADDON_NAMESPACE, HELM_API, MANAGED_LABEL } from "./allowed_object.ts";
+import { ADDON_LABEL, ADDON_NAMESPACE, MANAGED_LABEL } from "./allowed_object.ts";
 import { helmChart, watchedBy } from "./health.ts";
 import { at, type LiveObject, type LiveView, refKey } from "./live.ts";
+import { MANAGED_KINDS } from "./managed_kinds.ts";
 import { platformApiOf } from "./platform_api.ts";
 
 const MANAGED: Labels = { [MANAGED_LABEL]: "true" };
-
-/** The kinds that every add-on may have, as lists of kube-system. */
-const MANAGED_KINDS: readonly CollectionRef[] = [
-  { apiVersion: HELM_API, resource: "helmcharts", namespace: ADDON_NAMESPACE },
-  { apiVersion: HELM_API, resource: "helmchartconfigs", namespace: ADDON_NAMESPACE },
-  { apiVersion: "v1", resource: "secrets", namespace: ADDON_NAMESPACE },
-];
 
 /** An add-on as far as the view of the cluster needs it. */
 export interface ViewedAddon {
@@ -25,7 +19,8 @@ export interface ViewedAddon {
 
 /**
  * Reads what the plan is made from: a list per kind, one object per health check of an add-on that is on,
- * and Helm's releases. A kind that the cluster does not know yet simply has no objects.
+ * and Helm's releases. A kind that cannot be listed is one of which nothing is known, whether the cluster
+ * does not serve it yet or refuses the list: that holds up what needs it and nothing else.
  */
 export async function readLive(
   k8s: K8s,
@@ -39,12 +34,17 @@ export async function readLive(
     ),
   ];
   const managed = new Map<string, LiveObject>();
-  const unknownKinds = new Set<string>();
+  const unlisted = new Map<string, string>();
   for (const kind of kinds) {
     const listed = await k8s.list(kind, MANAGED);
-    if (!listed.ok) return listed;
-    if (listed.value === null) unknownKinds.add(kind.resource);
-    for (const object of listed.value ?? []) {
+    if (!listed.ok && listed.error.code === "unreachable") return listed;
+    const why = !listed.ok
+      ? `${kind.resource} could not be listed: ${listed.error.message}`
+      : listed.value === null
+      ? `the cluster does not know ${kind.resource} yet`
+      : null;
+    if (why !== null) unlisted.set(kind.resource, why);
+    for (const object of listed.ok ? listed.value ?? [] : []) {
       const ref = refOf(kind, object);
       if (ref !== null) managed.set(refKey(ref), { ref, object });
     }
@@ -57,15 +57,17 @@ export async function readLive(
   if (!watched.ok) return watched;
   const helmReleases = await readHelmReleases(k8s, checks, managed, unreadable);
   if (!helmReleases.ok) return helmReleases;
-  const applications = isPlatformGoing(addons, managed) ? await readApplications(k8s) : ok([]);
+  const applications = isPlatformGoing(addons, managed)
+    ? await readApplications(k8s, unlisted.get("platforms") ?? null)
+    : ok(NO_APPLICATIONS);
   if (!applications.ok) return applications;
   return ok({
     managed,
-    unknownKinds,
+    unlisted,
     watched: watched.value,
     unreadable,
     helmReleases: helmReleases.value,
-    applications: applications.value,
+    ...applications.value,
   });
 }
 
@@ -147,28 +149,45 @@ const DEFINITIONS: CollectionRef = {
   resource: "customresourcedefinitions",
 };
 
+/** What the Platform's removal has to know of the cluster. */
+type Applications = Pick<LiveView, "applications" | "applicationsUnread">;
+
+const NO_APPLICATIONS: Applications = { applications: [], applicationsUnread: null };
+
 /**
  * The SaaSApplications of every group that defines such a kind: which one does is not the agent's to know,
- * and to overlook one would take the Platform from under it.
+ * and to overlook one would take the Platform from under it. A kind that is defined and cannot be listed,
+ * as when the API has just come up, is therefore not one without objects.
+ *
+ * @param noPlatforms why the Platforms could not be listed; null where they were
  */
-async function readApplications(k8s: K8s): Promise<Result<readonly string[], K8sError>> {
+async function readApplications(
+  k8s: K8s,
+  noPlatforms: string | null,
+): Promise<Result<Applications, K8sError>> {
+  const unread = (why: string) => ok({ applications: [], applicationsUnread: why });
   const definitions = await k8s.list(DEFINITIONS);
-  if (!definitions.ok) return definitions;
+  if (!definitions.ok && definitions.error.code === "unreachable") return definitions;
+  if (!definitions.ok) return unread(`the kinds could not be listed: ${definitions.error.message}`);
+  if (definitions.value === null) return unread("the cluster does not tell which kinds it has yet");
   const found: string[] = [];
-  for (const definition of definitions.value ?? []) {
-    const ref = at(definition, "spec", "names", "kind") === "SaaSApplication"
-      ? collectionOf(definition)
-      : null;
+  for (const definition of definitions.value) {
+    const kind = at(definition, "spec", "names", "kind");
+    if (kind === "Platform" && noPlatforms !== null) return unread(noPlatforms);
+    const ref = kind === "SaaSApplication" ? collectionOf(definition) : null;
     if (ref === null) continue;
     const listed = await k8s.list(ref);
-    if (!listed.ok) return listed;
-    for (const application of listed.value ?? []) {
+    if (!listed.ok && listed.error.code === "unreachable") return listed;
+    const name = `${ref.resource} of ${ref.apiVersion}`;
+    if (!listed.ok) return unread(`${name} could not be listed: ${listed.error.message}`);
+    if (listed.value === null) return unread(`the cluster does not serve ${name} yet`);
+    for (const application of listed.value) {
       const name = at(application, "metadata", "name");
       const namespace = at(application, "metadata", "namespace");
       found.push(typeof namespace === "string" ? `${namespace}/${name}` : String(name));
     }
   }
-  return ok(found);
+  return ok({ applications: found, applicationsUnread: null });
 }
 
 /** The objects that a definition defines, in the first version that is served. */

@@ -7,7 +7,7 @@ import { DnsLabel } from "../protocol/identifiers.ts";
 import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
 import { memberObjection } from "./forget/member.ts";
 import { awaitLead } from "./leading.ts";
-import { mayPass } from "./may_pass.ts";
+import { mayPass } from "../cluster/may_pass.ts";
 import { NODE_LEASES, type NodeLife, nodeLives, NODES } from "./restore/stale_nodes.ts";
 import { nodeNames } from "./snapshots/find_snapshots.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../json.ts";
 import type { K8sError, ObjectRef } from "../../ports/k8s.ts";
 import type { StepEnd, StepTools } from "../definition.ts";
 import { awaitLead } from "../leading.ts";
-import { mayPass } from "../may_pass.ts";
+import { mayPass } from "../../cluster/may_pass.ts";
 import { podKey, podsOfNode } from "./pods.ts";
 import type { DrainParams } from "./params.ts";
 

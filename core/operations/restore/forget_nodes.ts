@@ -1,6 +1,6 @@
 import * as z from "zod";
 import type { StepEnd, StepTools } from "../definition.ts";
-import { mayPass } from "../may_pass.ts";
+import { mayPass } from "../../cluster/may_pass.ts";
 import { nodeNames } from "../snapshots/find_snapshots.ts";
 import type { RestoreParams } from "./params.ts";
 import { NODE_LEASES, type NodeLife, nodeLives, NODES, staleNodes } from "./stale_nodes.ts";

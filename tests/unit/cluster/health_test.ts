@@ -25,8 +25,9 @@ function view(
     watched: new Map([[refKey(ref), watched]]),
     unreadable: new Map(),
     helmReleases: new Map(release === null ? [] : [[`${target}/web`, release]]),
-    unknownKinds: new Set(),
+    unlisted: new Map(),
     applications: [],
+    applicationsUnread: null,
   };
 }
 
