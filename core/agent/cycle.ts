@@ -14,7 +14,7 @@ import { openOwnUpdate, type OwnUpdate } from "./own_update.ts";
 import { type Observation, type Observer, openObserver } from "./observe.ts";
 import { openReleases, type Releases } from "./releases.ts";
 import { buildReport } from "./report.ts";
-import { adoptKeys, confirmKeys, sealedToStay } from "./rotation.ts";
+import { adoptKeys, confirmKeys, openLeftRotation, sealedToStay } from "./rotation.ts";
 import { takeOffer } from "./take_offer.ts";
 import { clearTrouble, noteTrouble } from "./trouble.ts";
 
@@ -29,6 +29,8 @@ export interface CycleParts {
   readonly cluster: ClusterKeeper;
   /** Asked where the cluster has more than one server; somebody else renews its lease. */
   readonly leader: Leader;
+  /** Completes a rotation of the keys that its operation left. */
+  readonly completeRotation: (context: BoundContext) => Promise<void>;
 }
 
 /** Fresh parts, at the agent's start. */
@@ -42,6 +44,7 @@ export function openCycleParts({ ports, binding }: BoundContext): CycleParts {
     host: openHostKeeper(),
     cluster: openClusterKeeper(),
     leader: createLeader({ k8s, clock, log, holder: binding.node_name }),
+    completeRotation: openLeftRotation(),
   };
 }
 
@@ -86,6 +89,7 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
   if (synced.end === "accepted" && !(isRestarting && needsApi(synced.operation))) {
     await takeOffer(context, synced.operation, observation.apiUp);
   }
+  if (synced.end === "accepted") await parts.completeRotation(context);
   await judgeDisk(context);
   return synced.end;
 }

@@ -50,9 +50,11 @@ export async function enroll(context: Context, identity: Identity): Promise<Enro
   const request = await enrollRequest(context, identity, token, serverId);
 
   let requestRefused = 0;
+  /** The portal's answer that the disk did not take: the token is used, and may expire before it is asked again. */
+  let owed: Meaning | null = null;
   while (true) {
     if (!await pause(context, context.channels.waitMs("sync"))) return { kind: "aborted" };
-    const meaning = await ask(context, request);
+    const meaning: Meaning | null = owed ?? await ask(context, request);
     if (meaning === null) return { kind: "aborted" };
     const { reaction, memory } = enrollReactionTo(meaning, {
       tokenRefused: refusalsOf(context, tokenHash),
@@ -71,6 +73,7 @@ export async function enroll(context: Context, identity: Identity): Promise<Enro
         if (meaning.kind !== "success") throw new Error("stored what is no success");
         const stored = await storeAnswer(context, identity, request, meaning.body);
         if (stored.ok) return { kind: "enrolled", identity: stored.value };
+        owed = NOT_STORED.includes(stored.error.code) ? meaning : null;
         await context.channels.failed("sync");
         await noteTrouble(context, stored.error.code, stored.error.message);
         break;
@@ -93,6 +96,9 @@ export async function enroll(context: Context, identity: Identity): Promise<Enro
     }
   }
 }
+
+/** How an answer ends that is good, and that the disk did not take. */
+const NOT_STORED = ["bootstrap_not_stored", "identity_not_stored"];
 
 function refusalsOf({ store }: Context, tokenHash: string): number {
   const { enrollment } = store.state;

@@ -29,6 +29,7 @@ export function holdIdentity(
   keyWork: KeyWork = {},
 ): IdentityHolder {
   let current = identity;
+  let last: Promise<unknown> = Promise.resolve();
   let sealingKeys = sealingKeysOf(identity, keyWork);
   return {
     isForgotten: false,
@@ -38,13 +39,18 @@ export function holdIdentity(
     get sealingKeys() {
       return sealingKeys;
     },
-    async change(to) {
-      const wanted = to(current);
-      const saved = await saveIdentity(disk, wanted);
-      if (!saved.ok) return saved;
-      current = wanted;
-      sealingKeys = sealingKeysOf(wanted, keyWork);
-      return saved;
+    // One after the other: an operation and a cycle may both complete a rotation.
+    change(to) {
+      const changed = last.then(async () => {
+        const wanted = to(current);
+        const saved = await saveIdentity(disk, wanted);
+        if (!saved.ok) return saved;
+        current = wanted;
+        sealingKeys = sealingKeysOf(wanted, keyWork);
+        return saved;
+      });
+      last = changed.catch(() => undefined);
+      return changed;
     },
   };
 }

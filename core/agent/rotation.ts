@@ -158,6 +158,31 @@ export async function confirmKeys(context: BoundContext): Promise<void> {
 }
 
 /**
+ * Completes a rotation that no operation completes any more: the next pair is stored, and the portal may
+ * have taken it. Its operation failed under an earlier version of this program, or was lost with the state.
+ * The registration is repeated, which the portal answers with 200 where it took the pair (protocol §7).
+ */
+export function openLeftRotation(): (context: BoundContext) => Promise<void> {
+  /** When the pair was made that the portal has refused since the start. */
+  let refusedPair: string | null = null;
+  return async (context) => {
+    const { identity, store, ports } = context;
+    const { next } = identity.current;
+    const isUnderWay = store.state.operation !== null && store.state.operation.result === undefined;
+    if (next === undefined || isUnderWay || next.created_at === refusedPair) return;
+    const registration = await register(context, () => Promise.resolve());
+    if (registration.kind === "refused") refusedPair = next.created_at;
+    if (registration.kind !== "registered") return;
+    const taken = await takeOver(context);
+    if (!taken.ok) {
+      ports.log.write("warn", "keys_not_rotated", `${taken.error}; tried again in the next cycle`);
+      return;
+    }
+    ports.log.write("info", "keys_taken_over", "a rotation that was cut short goes on");
+  };
+}
+
+/**
  * An operation that came with a sync's answer, as it can be kept when that sync confirms a rotation: what
  * the portal sealed to the old key before it knew of that counts too (protocol §7). `current`: the pair in
  * use signed that sync.

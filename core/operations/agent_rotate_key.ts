@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { fail, ok } from "../result.ts";
 import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
 
@@ -8,7 +9,8 @@ type Tools = StepTools<z.infer<typeof Params>>;
 /**
  * Replaces the agent's own keys (protocol §7). Whatever answer is lost and whichever side crashes: the
  * next pair is on disk before it is registered, a registration can be repeated, and the old pair goes
- * only after a sync with the new one.
+ * only after a sync with the new one. Once the portal took a pair the agent takes it over however long its
+ * disk is full: one that signed with the old pair for good would be refused some day.
  */
 export const agentRotateKey = defineOperation({
   kind: "agent.rotate_key",
@@ -29,8 +31,11 @@ export const agentRotateKey = defineOperation({
       async run(tools) {
         const failed = await register(tools);
         if (failed !== null) return failed;
-        const taken = await tools.rotation.takeOver();
-        if (!taken.ok) return { kind: "failed", message: taken.error };
+        const taken = await tools.complete(
+          "the disk to take the new keys",
+          () => tools.rotation.takeOver(),
+        );
+        if (taken === null) return ENDS;
         return { kind: "done", evidence: "the portal took the keys, and they are in use" };
       },
     },
@@ -38,15 +43,17 @@ export const agentRotateKey = defineOperation({
     confirm: {
       timeoutMs: TIMEOUT_MS.portal,
       async run(tools) {
-        const { rotation, waitFor, say } = tools;
+        const { rotation, waitFor, complete, say } = tools;
         while (!rotation.isConfirmed()) {
+          const isDecided = () => rotation.isConfirmed() || rotation.isForgotten();
           const seen = await waitFor(
-            "a sync with the new keys",
-            () => Promise.resolve(rotation.isConfirmed() || rotation.isForgotten() ? true : null),
+            SYNC,
+            () => Promise.resolve(isDecided() ? true : null),
+          ) ?? await complete(
+            SYNC,
+            () => Promise.resolve(isDecided() ? ok(true) : fail("none has succeeded yet")),
           );
-          if (seen === null) {
-            return { kind: "failed", message: "no sync with the new keys succeeded" };
-          }
+          if (seen === null) return ENDS;
           if (!rotation.isForgotten()) continue;
           await say("the portal takes the old keys and not the new ones: registering them again");
           const failed = await register(tools);
@@ -62,6 +69,11 @@ export const agentRotateKey = defineOperation({
   },
   output: ({ keys_created_at }) => ({ keys_created_at: keys_created_at ?? null }),
 });
+
+const SYNC = "a sync with the new keys";
+
+/** The program ends, and the next one goes on with the step. */
+const ENDS: StepEnd = { kind: "failed", message: "the agent ends before the keys are replaced" };
 
 /** Asks the portal to take the new keys until it does; or why it did not. */
 async function register({ rotation, ports, signal, say }: Tools): Promise<StepEnd | null> {

@@ -1,3 +1,4 @@
+import { mayPass } from "../cluster/may_pass.ts";
 import type { K8sError } from "../ports/k8s.ts";
 import type { Result } from "../result.ts";
 import type { StepTools } from "./definition.ts";
@@ -18,26 +19,24 @@ export async function apiIsUp<P>(tools: StepTools<P>): Promise<boolean> {
   return up === true;
 }
 
-/** How long a call of the API is tried again, milliseconds. */
-const AGAIN_MS = 60_000;
-/** Too much to do, or not there: the API itself asks to come again. */
-const COME_AGAIN: readonly number[] = [429, 503, 504];
-
-/** A call of the API, made again for a while where it is only away or has too much to do. */
+/**
+ * A call of the API, made again while its answer may pass, until the step's time limit. For calls that can
+ * be repeated: a conflict (409) is one with another writer, and passes too.
+ */
 export async function onceUp<P, T>(
   tools: StepTools<P>,
   call: () => Promise<Result<T, K8sError>>,
 ): Promise<Result<T, K8sError>> {
   let last = await call();
-  if (last.ok || !asksToComeAgain(last.error)) return last;
+  if (last.ok || !isWorthAnother(last.error)) return last;
   await tools.say(`${last.error.message}: trying again`);
-  await lookFor(tools, "the Kubernetes API", AGAIN_MS, async () => {
+  await tools.waitFor("the Kubernetes API", async () => {
     last = await call();
-    return last.ok || !asksToComeAgain(last.error) ? true : null;
+    return last.ok || !isWorthAnother(last.error) ? true : null;
   });
   return last;
 }
 
-function asksToComeAgain(error: K8sError): boolean {
-  return error.code === "unreachable" || COME_AGAIN.includes(error.status);
+function isWorthAnother(error: K8sError): boolean {
+  return mayPass(error) || (error.code === "refused" && error.status === 409);
 }

@@ -123,6 +123,20 @@ export interface StepTools<P> {
    * Null when the signal aborts.
    */
   waitFor<T>(what: string, look: () => Promise<T | null>, everyMs?: number): Promise<T | null>;
+  /**
+   * Tries again and again to complete here what is committed elsewhere (the portal took the new keys, k3s
+   * has reset its database): trouble that passes is not a verdict on that. Says what it waits for, to the
+   * log and as progress. The step's time limit does not end it; the end of the program does, with null.
+   */
+  complete<T>(what: string, attempt: () => Promise<Result<T, Trouble>>): Promise<T | null>;
+}
+
+/** Why an attempt did not succeed, in words or as a port gives it. */
+export type Trouble = string | { readonly message: string };
+
+/** The words of a trouble. */
+export function troubleText(trouble: Trouble): string {
+  return typeof trouble === "string" ? trouble : trouble.message;
 }
 
 /** An operation with its parameters' type forgotten, as the registry and the engine handle it. */

@@ -15,6 +15,7 @@ import {
   type Step,
   type StepEnd,
   type StepTools,
+  troubleText,
 } from "./definition.ts";
 import { stepFailed, stepProgressed, stepStarted, stepSucceeded, succeeded } from "./journal.ts";
 import { markBegun } from "./begun_mark.ts";
@@ -190,6 +191,9 @@ async function runDestructive(
 const PROGRESS_MS = 10_000;
 const SAY_MS = 60_000;
 
+/** How long to wait until what is committed elsewhere is tried again here, milliseconds. */
+const COMPLETE_AGAIN_MS = 5_000;
+
 /** While so many events wait for the portal, progress makes no more: the state file has a bound. */
 const MAX_WAITING = 300;
 
@@ -251,6 +255,26 @@ function startStep(context: EngineContext, { log, redactor, secrets, params, ste
         await clock.sleep(everyMs, controller.signal);
       }
       return null;
+    },
+    async complete(what, attempt) {
+      const startedAt = clock.monotonic();
+      let saidAt = Number.NEGATIVE_INFINITY;
+      while (true) {
+        const done = await attempt();
+        if (done.ok) return done.value;
+        if (context.stop.aborted) return null;
+        const waitedMs = clock.monotonic() - startedAt;
+        if (clock.monotonic() - saidAt >= SAY_MS) {
+          saidAt = clock.monotonic();
+          const words = redactor.redact(`waiting for ${what}: ${troubleText(done.error)}`);
+          // The operation's log may be on the disk that is waited for.
+          context.ports.log.write("warn", "operation_waits", `operation ${tools.id}: ${words}`);
+          await tools.say(words);
+          const seconds = Math.round(waitedMs / 1000);
+          await tools.progress({ done: seconds, total: null, unit: "seconds" });
+        }
+        await clock.sleep(COMPLETE_AGAIN_MS, context.stop);
+      }
     },
   };
 

@@ -130,3 +130,22 @@ Deno.test("enroll: an answer with another ID than the one that is known is none"
   await assertStarted(world);
   await world.stop();
 });
+
+Deno.test("enroll: an answer that the disk does not take is kept, though the token expires meanwhile", async () => {
+  const world = createWorld();
+  const refusal = { status: 401, body: { error: { code: "token_expired", message: "too late" } } };
+  world.portal.fault({ match: { path: "/enroll" }, skip: 1, count: null, action: refusal });
+  let isFull = true;
+  world.disk.onCall((call, path) =>
+    call === "write" && isFull && /identity|bootstrap/.test(path) && world.requests("/enroll") > 0
+      ? "full"
+      : null
+  );
+  world.start();
+  await world.pass(600_000);
+  isFull = false;
+  await world.pass(330_000);
+  assert.ok(world.requests("/sync") > 0, JSON.stringify((await world.status()).stage));
+  assert.equal(world.requests("/enroll"), 1);
+  await world.stop();
+});

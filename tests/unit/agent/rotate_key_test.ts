@@ -120,7 +120,7 @@ Deno.test("agent.rotate_key: keys that the portal took although it answers no lo
   assert.equal(first.result?.code, "timeout");
   // What is sealed to the pair that was never acknowledged opens all the same.
   world.portal.desire({ servers: 1 });
-  await world.pass(40_000);
+  await world.pass(80_000);
   assert.equal(world.lastReport().desired.revision, 2);
   assert.deepEqual(world.conditions(), []);
 
