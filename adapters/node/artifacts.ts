@@ -19,7 +19,7 @@ import { type Answer, exchange, type Sending } from "./s3/exchange.ts";
 
 /** How long no byte may come, milliseconds. */
 const SILENCE_MS = 30_000;
-/** Pauses before another connection when the one before brought nothing new, milliseconds. */
+/** Pauses before another connection when the ones before brought next to nothing, milliseconds. */
 const PAUSES_MS = [1_000, 2_000] as const;
 /** A server that is busy is waited for so long at most; beyond it the caller has to. */
 const LONGEST_WAIT_MS = 30_000;
@@ -218,6 +218,7 @@ async function download(
   return await resume<ArtifactError>({
     ask,
     total: () => total,
+    size: most,
     pausesMs: PAUSES_MS,
     longestMs: LONGEST_WAIT_MS,
     async pause(ms) {
@@ -225,6 +226,10 @@ async function download(
       return signal?.aborted !== true;
     },
     stopped: () => error("stopped", "ended by the agent"),
+    tooSlow({ code }, connections) {
+      const what = `${connections} connections brought it only to ${total} bytes`;
+      return error(code, `${what}; look at the server or the proxy that ends them`);
+    },
   });
 }
 

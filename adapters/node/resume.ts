@@ -15,7 +15,12 @@ export interface Resuming<E> {
   ask(): Promise<Outcome<E>>;
   /** How much is there. */
   total(): number;
-  /** Pauses before another connection when the one before brought nothing new, milliseconds. */
+  /** How much it will be in the end, as far as that is known. */
+  readonly size: number;
+  /**
+   * Pauses before another connection when the ones before brought next to nothing, milliseconds; the last
+   * one stands for all that follow.
+   */
   readonly pausesMs: readonly number[];
   /** The longest wait that is still waited for here; what asks for more ends the download. */
   readonly longestMs: number;
@@ -23,24 +28,47 @@ export interface Resuming<E> {
   pause(ms: number): Promise<boolean>;
   /** What it has then. */
   stopped(): E;
+  /** What it has when so many connections have brought next to nothing; the last one ended with `error`. */
+  tooSlow(error: E, connections: number): E;
 }
 
 /**
- * Goes on where a connection was cut, at once where it brought something new, and after a pause where not.
- * Ends with the last error when connections in a row have brought nothing, one more than there are pauses.
+ * What counts as progress: so many bytes, or this part of a file that is smaller than a megabyte. Below it
+ * the connections cost more than they bring.
+ */
+const PROGRESS_BYTES = 64 * 1024;
+const PROGRESS_PART = 1 / 16;
+
+/**
+ * Connections that may bring less than progress takes, all together: 1.3 KB each are enough to go on for
+ * ever. With the pauses this is some minutes of a server that hands out bytes one by one.
+ */
+const MAX_SMALL = 50;
+
+/**
+ * Goes on where a connection was cut: at once where that was progress, after pauses that grow where it was
+ * not. Ends with the last error when connections in a row have brought nothing, one more than there are
+ * pauses, or when {@link MAX_SMALL} since the last progress have brought less than it takes.
  */
 export async function resume<E>(download: Resuming<E>): Promise<Result<void, E>> {
-  let futile = 0;
+  const { pausesMs, longestMs } = download;
+  const progress = Math.max(1, Math.min(PROGRESS_BYTES, download.size * PROGRESS_PART));
+  let mark = download.total();
+  let empty = 0;
+  let small = 0;
   while (true) {
     const before = download.total();
     const outcome = await download.ask();
     if (outcome.kind === "whole") return ok(undefined);
     if (outcome.kind === "over") return fail(outcome.error);
     const { waitMs = 0, error } = outcome;
-    const broughtSome = download.total() > before;
-    if (broughtSome) futile = 0;
-    const pause = broughtSome ? 0 : download.pausesMs[futile++];
-    if (pause === undefined || waitMs > download.longestMs) return fail(error);
+    const total = download.total();
+    empty = total > before ? 0 : empty + 1;
+    small = total - mark >= progress ? 0 : small + 1;
+    if (small === 0) mark = total;
+    if (empty > pausesMs.length || waitMs > longestMs) return fail(error);
+    if (small >= MAX_SMALL) return fail(download.tooSlow(error, small));
+    const pause = small === 0 ? 0 : pausesMs[Math.min(small, pausesMs.length) - 1] ?? 0;
     const ms = Math.max(pause, waitMs);
     if (ms > 0 && !await download.pause(ms)) return fail(download.stopped());
   }

@@ -17,7 +17,17 @@ import {
   type StepTools,
   troubleText,
 } from "./definition.ts";
-import { stepFailed, stepProgressed, stepStarted, stepSucceeded, succeeded } from "./journal.ts";
+import {
+  MAX_RUNS,
+  MAX_WAITING,
+  runsOf,
+  stepFailed,
+  stepLooped,
+  stepProgressed,
+  stepStarted,
+  stepSucceeded,
+  succeeded,
+} from "./journal.ts";
 import { markBegun } from "./begun_mark.ts";
 import type { NodeFacts } from "./node_facts.ts";
 import { openOperationLog, type OperationLog } from "./operation_log.ts";
@@ -100,11 +110,21 @@ async function runSteps(
     const runsBefore = context.journal().steps.filter((run) => run.name === name);
     if (context.stop.aborted) return "aborted";
     if (isDestructive(step) && runsBefore.at(-1)?.state === "succeeded") continue;
+    if (runsOf(context.journal(), name).begun >= MAX_RUNS) {
+      const logTail = await log.tail(LOG_TAIL_LINES);
+      return await persist(
+        context,
+        (journal) => stepLooped(journal, name, logTail, context.timestamp()),
+      );
+    }
     const began = await persist(
       context,
       (journal) => stepStarted(journal, name, context.timestamp()),
     );
     if (began === "aborted") return "aborted";
+    const pause = pauseMs(runsOf(context.journal(), name).futile);
+    if (pause > 0) await context.ports.clock.sleep(pause, context.stop);
+    if (pause > 0 && context.stop.aborted) return "aborted";
     if (isDestructive(step) && await note(context, name) === "aborted") return "aborted";
     const running = startStep(context, { log, redactor, secrets, params: params.data, step });
     const end = await running.finish(
@@ -136,6 +156,21 @@ async function runSteps(
   }
   const output = definition.output(context.journal().handed);
   return await persist(context, (journal) => succeeded(journal, output));
+}
+
+/** Runs in a row without progress that follow each other as fast as systemd starts the agent. */
+const FAST_RUNS = 3;
+const FIRST_PAUSE_MS = 5_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+/**
+ * How long a run waits, milliseconds, that is the `futile`-th in a row: what ends the agent may pass (memory,
+ * say, that something else takes), and all runs together then last a quarter of an hour instead of two
+ * minutes.
+ */
+function pauseMs(futile: number): number {
+  if (futile <= FAST_RUNS) return 0;
+  return Math.min(FIRST_PAUSE_MS * 2 ** (futile - FAST_RUNS - 1), LONGEST_PAUSE_MS);
 }
 
 /** Lines of the log that go into a failure (operations.md, The engine). */
@@ -193,9 +228,6 @@ const SAY_MS = 60_000;
 
 /** How long to wait until what is committed elsewhere is tried again here, milliseconds. */
 const COMPLETE_AGAIN_MS = 5_000;
-
-/** While so many events wait for the portal, progress makes no more: the state file has a bound. */
-const MAX_WAITING = 300;
 
 interface StepParts {
   readonly log: OperationLog;

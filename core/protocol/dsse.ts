@@ -101,6 +101,12 @@ function readJson(bytes: Uint8Array, what: string): Result<JsonValue, ManifestRe
   return json.ok ? json : rejected(json.error.message.replace("the body", what));
 }
 
+/**
+ * Signatures of an envelope that are looked at, the first ones (trust.md T5): a release has one or two,
+ * sixteen leave room for changes of keys, and a body has room for thousands that each cost a verification.
+ */
+const MAX_SIGNATURES = 16;
+
 function isSigned(
   envelope: Envelope,
   payload: Uint8Array,
@@ -108,10 +114,11 @@ function isSigned(
   verify: Verify,
 ): boolean {
   const signed = pae(envelope.payloadType, payload);
-  return envelope.signatures.some(({ keyid, sig }) => {
-    const signature = decodeBase64(sig);
-    return signature !== null &&
-      trusted.some((key) => keyid === keyId(key) && verify(key, signature, signed));
+  const keys = new Map(trusted.map((key) => [keyId(key), key]));
+  return envelope.signatures.slice(0, MAX_SIGNATURES).some(({ keyid = "", sig }) => {
+    const key = keys.get(keyid);
+    const signature = key === undefined ? null : decodeBase64(sig);
+    return key !== undefined && signature !== null && verify(key, signature, signed);
   });
 }
 

@@ -14,6 +14,18 @@ const StepRecord = z.object({
 /** One run of a step; one that was cut short and begun anew has several. */
 export type StepRecord = z.infer<typeof StepRecord>;
 
+/** How often a step was begun since it last ended, and what those runs brought. */
+const StepRuns = z.object({
+  /** Runs that were begun and have not ended. */
+  begun: z.int().min(0),
+  /** Those of them, the last ones in a row, that brought nothing that no run before had brought. */
+  futile: z.int().min(0),
+  /** The most that any of them reported as done. */
+  done: z.number().min(0),
+});
+/** The runs of one step that have not ended. */
+export type StepRuns = z.infer<typeof StepRuns>;
+
 /** The form of the journal in state.json. */
 export const Journal = z.object({
   // It names a log file.
@@ -26,7 +38,10 @@ export const Journal = z.object({
   expires_at: Rfc3339.optional(),
   /** The last step that began; null before the first. Stored before the step runs. */
   step: z.string().nullable(),
+  /** The last runs, and the last one of each step whatever its age. */
   steps: z.array(StepRecord),
+  /** By step; absent in the journals of earlier versions, where `steps` has every run. */
+  runs: z.record(z.string(), StepRuns).optional(),
   /** What the steps handed on; nothing secret. */
   handed: JsonMap,
   /** Events that the portal has not acknowledged. */

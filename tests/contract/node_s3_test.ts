@@ -32,7 +32,7 @@ const ANSWERS: readonly (readonly [number, string, S3Error["code"], RegExp?])[] 
   [404, "not found", "refused", /HTTP 404/],
   [400, s3Error("Line\nbreak HIDDEN"), "refused", /HTTP 400/],
   [400, s3Error("x".repeat(70_000)), "refused", /HTTP 400/],
-  [200, "<html>a portal to log in to</html>", "refused", /no listing/],
+  [200, "<html>a portal to log in to</html>", "refused", /is not a listing/],
 ];
 
 for (const [status, body, code, words] of ANSWERS) {
@@ -79,6 +79,40 @@ Deno.test("createNodeS3: the same page twice ends the listing", async () => {
     assert.equal(bad(await s3.list(bucket, "", { after: "t" })).code, "refused");
   });
 });
+
+for (
+  const [what, document, says] of [
+    [
+      "that says there are more and not where",
+      "<IsTruncated>true</IsTruncated>",
+      /does not name the next one/,
+    ],
+    [
+      "with a name for the next one that is endless",
+      `<IsTruncated>true</IsTruncated><NextContinuationToken>${
+        "t".repeat(5_000)
+      }</NextContinuationToken>`,
+      /over 4096 characters/,
+    ],
+    [
+      "with more keys than S3 puts on one",
+      "<Contents><Key>k</Key><Size>1</Size><LastModified>2026-01-01T00:00:00Z</LastModified></Contents>"
+        .repeat(1_001),
+      /over 1000 keys/,
+    ],
+    ["of a million elements", "<a/>".repeat(1_000_000), /is not a listing/],
+    ["that is larger than any", "<a>".padEnd(9_000_000, "a"), /over 8388608 bytes/],
+  ] as const
+) {
+  Deno.test(`createNodeS3: a page ${what} is refused`, async () => {
+    const body = `<ListBucketResult>${document}</ListBucketResult>`;
+    await withServer(() => new Response(body), async ({ s3, bucket }) => {
+      const error = bad(await s3.list(bucket, ""));
+      assert.equal(error.code, "refused");
+      assert.match(error.message, says);
+    });
+  });
+}
 
 Deno.test("createNodeS3: an endless listing is left at its limit", async () => {
   const endless = new ReadableStream({

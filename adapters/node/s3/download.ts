@@ -4,14 +4,14 @@ import { type Outcome, resume } from "../resume.ts";
 import type { Answer } from "./exchange.ts";
 import type { Session } from "./session.ts";
 
-/** Pauses before another try when the one before brought nothing new, milliseconds. */
+/** Pauses before another try when the ones before brought next to nothing, milliseconds. */
 const PAUSES_MS = [1_000, 2_000, 4_000, 8_000] as const;
 
 type Ended = Outcome<S3Error>;
 
 /**
  * The bytes of `object` to `sink`, each once and in order, over as many connections as it takes. Ends
- * when five in a row bring nothing new.
+ * when five in a row bring nothing new, or many bring next to nothing (resume.ts).
  */
 export async function download(
   session: Session,
@@ -91,10 +91,15 @@ export async function download(
   const ended = await resume<S3Error>({
     ask,
     total: () => total,
+    size: object.size,
     pausesMs: PAUSES_MS,
     longestMs: Infinity,
     pause: session.pause,
     stopped: () => session.error("stopped", "ended by the agent"),
+    tooSlow({ code }, connections) {
+      const what = `${connections} connections brought it only to ${total} of ${object.size} bytes`;
+      return session.error(code, `${what}; look at the server or the proxy that ends them`);
+    },
   });
   return ended.ok ? ok(total) : ended;
 }

@@ -4,10 +4,17 @@ import { parseListing } from "./listing.ts";
 import { readText } from "./read_text.ts";
 import type { Session } from "./session.ts";
 
-/** A thousand of the longest keys, each byte written as three. */
+/** A thousand of the longest keys (1,024 bytes), each byte written as three, and as much around each. */
 const MAX_LISTING_BYTES = 8 * 1024 * 1024;
 
+/** S3 puts no more on a page, whatever it is asked for. */
 const MAX_PAGE = 1_000;
+/** S3's own tokens have some hundred characters; a longer one would not fit the next request's line. */
+const MAX_TOKEN = 4_096;
+
+const NOT_A_PAGE =
+  "the answer is not a listing as S3 writes it, or says that other pages follow and " +
+  "does not name the next one";
 
 /** One page of a listing (ListObjectsV2). */
 export async function listPage(
@@ -31,10 +38,18 @@ export async function listPage(
     if (answer.status !== 200) return fail(await session.refusal(answer));
     const body = await readText(answer, MAX_LISTING_BYTES);
     if (!body.ok) return fail(session.interrupted(body.error));
-    const page = body.value === null ? null : parseListing(body.value);
-    if (page === null) return fail(session.error("refused", "the answer is no listing of S3's"));
+    const refused = (what: string) => fail(session.error("refused", what));
+    if (body.value === null) {
+      return refused(`a page of the listing is over ${MAX_LISTING_BYTES} bytes`);
+    }
+    const page = parseListing(body.value);
+    if (page === null) return refused(NOT_A_PAGE);
+    if (page.objects.length > MAX_PAGE) return refused(`a page lists over ${MAX_PAGE} keys`);
+    if (page.next !== null && page.next.length > MAX_TOKEN) {
+      return refused(`the name of the next page has over ${MAX_TOKEN} characters`);
+    }
     if (after !== undefined && page.next === after) {
-      return fail(session.error("refused", "S3 gives the same page again and again"));
+      return refused("S3 names the same page as the next one again");
     }
     return ok(page);
   } finally {

@@ -13,6 +13,8 @@ interface OpenElement {
 }
 
 const MAX_DEPTH = 16;
+/** A page of 1,000 keys has a dozen elements for each; each takes a hundred times its 4 bytes in memory. */
+const MAX_ELEMENTS = 40_000;
 
 /** A declaration, a comment, a tag (with what stands before its end), or the text up to the next one. */
 const TOKEN =
@@ -29,12 +31,12 @@ const ENTITIES: ReadonlyMap<string, string> = new Map([
 /**
  * The root of an XML document as S3 writes them, or null for everything else: what is not well formed,
  * document types (and with them every entity but XML's own five), CDATA, more than {@link MAX_DEPTH}
- * levels. Attributes are passed over.
+ * levels or {@link MAX_ELEMENTS} elements. Attributes are passed over.
  */
 export function parseXml(document: string): XmlElement | null {
   const root: OpenElement = { name: "", text: "", children: [] };
   const open: OpenElement[] = [root];
-  TOKEN.lastIndex = 0;
+  let elements = 0;
   for (let at = 0; at < document.length; at = TOKEN.lastIndex) {
     TOKEN.lastIndex = at;
     const groups = TOKEN.exec(document)?.groups;
@@ -48,6 +50,7 @@ export function parseXml(document: string): XmlElement | null {
     } else if (name !== undefined && close !== "") {
       if (open.length === 1 || open.pop()?.name !== localName(name) || empty !== "") return null;
     } else if (name !== undefined) {
+      if (++elements > MAX_ELEMENTS) return null;
       const element = { name: localName(name), text: "", children: [] };
       top.children.push(element);
       if (empty === "") open.push(element);

@@ -8,6 +8,7 @@ import { bucketOf, folderPrefix } from "../bucket.ts";
 import type { StepTools } from "../definition.ts";
 import type { NodeFacts } from "../node_facts.ts";
 import type { FoundSnapshot } from "./judge_upload.ts";
+import { listAll } from "./list_all.ts";
 import { type SnapshotOf, takenAt } from "./snapshot_name.ts";
 import {
   SNAPSHOT_RESOURCES,
@@ -91,21 +92,16 @@ export async function findInBucket(
     const at = takenAt(file, of);
     if (at !== null) found.push({ file, size, takenAt: at });
   };
-  let after: string | undefined;
-  do {
-    const options = { signal, ...(after === undefined ? {} : { after }) };
-    const page = await ports.s3.list(bucket, `${prefix}${of.name}-`, options);
-    if (!page.ok && page.error.code === "denied") {
-      for (const file of known) {
-        const object = await ports.s3.head(bucket, prefix + file, { signal });
-        if (object.ok && object.value !== null) take(prefix + file, object.value.size);
-      }
-      return found.length === 0 ? fail(page.error) : ok(newestFirst(found));
+  const listed = await listAll(ports.s3, bucket, `${prefix}${of.name}-`, signal);
+  if (!listed.ok && listed.error.code === "denied") {
+    for (const file of known) {
+      const object = await ports.s3.head(bucket, prefix + file, { signal });
+      if (object.ok && object.value !== null) take(prefix + file, object.value.size);
     }
-    if (!page.ok) return page;
-    for (const { key, size } of page.value.objects) take(key, size);
-    after = page.value.next ?? undefined;
-  } while (after !== undefined);
+    return found.length === 0 ? fail(listed.error) : ok(newestFirst(found));
+  }
+  if (!listed.ok) return listed;
+  for (const { key, size } of listed.value) take(key, size);
   return ok(newestFirst(found));
 }
 

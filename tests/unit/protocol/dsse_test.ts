@@ -110,3 +110,26 @@ Deno.test("verifyRelease: artifacts of an architecture that this agent does not 
   assert.ok(release.ok, release.ok ? "" : release.error.message);
   assert.deepEqual(release.value.agent.artifacts, { amd64: artifact });
 });
+
+Deno.test("verifyRelease: the first 16 signatures are looked at, whatever they are, and cost what they are", () => {
+  const good = present(envelope.signatures[0]);
+  const strange = { keyid: "0123456789abcdef", sig: good.sig };
+  const wrong = { keyid: good.keyid, sig: "A".repeat(86) + "==" };
+  let verified = 0;
+  const outcome = (signatures: unknown[]) => {
+    verified = 0;
+    const body = utf8(JSON.stringify({ ...envelope, signatures }));
+    return verifyRelease(body, "1.4.0", TRUSTED, (...what) => {
+      verified++;
+      return verify(...what);
+    }).ok;
+  };
+  for (const filler of [strange, wrong]) {
+    assert.equal(outcome([...Array(15).fill(filler), good]), true);
+    assert.equal(outcome([...Array(16).fill(filler), good]), false, "the 17th counted");
+  }
+  assert.equal(outcome([...Array(2_000).fill(wrong), good]), false);
+  assert.equal(verified, 16);
+  assert.equal(outcome([...Array(2_000).fill(strange), good]), false);
+  assert.equal(verified, 0, "a signature of another key cost a verification");
+});
