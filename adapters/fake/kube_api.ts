@@ -43,6 +43,11 @@ export interface KubeControls {
   breakWith(fault: ApiFault | null): void;
   /** Whether `/readyz` says 200. */
   setReady(ready: boolean): void;
+  /**
+   * From now on the API is that of another cluster, with objects and UIDs of its own; 0 is the first one.
+   * A cluster that was not shown before has just come up.
+   */
+  showCluster(cluster: number): void;
   /** Applies the definitions that k3s brings: `addons.k3s.cattle.io` and its kin. */
   installK3sDefinitions(): void;
   /** Makes or changes a Node with the condition Ready. */
@@ -72,7 +77,8 @@ const VERSION = { major: "1", minor: "35", gitVersion: "v1.35.4+k3s1", platform:
 
 /** @param now milliseconds since the epoch; gives the times in metadata */
 export function createKubeApi(now: () => number): KubeApi {
-  const store = createKubeStore(now);
+  let store = createKubeStore(now);
+  const clusters = new Map([[0, store]]);
   let requests: SeenRequest[] = [];
   let writes = 0;
   let fault: ApiFault | null = null;
@@ -194,9 +200,12 @@ export function createKubeApi(now: () => number): KubeApi {
     if (status > 299) throw new Error(`${path}: ${JSON.stringify(body)}`);
   }
 
-  for (const name of FIRST_NAMESPACES) {
-    write(`/api/v1/namespaces/${name}`, namespaceObject(name), "kube-apiserver");
+  function makeNamespaces(): void {
+    for (const name of FIRST_NAMESPACES) {
+      write(`/api/v1/namespaces/${name}`, namespaceObject(name), "kube-apiserver");
+    }
   }
+  makeNamespaces();
 
   return {
     handle,
@@ -209,6 +218,12 @@ export function createKubeApi(now: () => number): KubeApi {
     },
     setReady: (next) => {
       ready = next;
+    },
+    showCluster: (cluster) => {
+      const known = clusters.get(cluster);
+      store = known ?? createKubeStore(now, cluster);
+      clusters.set(cluster, store);
+      if (known === undefined) makeNamespaces();
     },
     installK3sDefinitions: () => {
       for (const definition of k3sDefinitions()) {

@@ -21,8 +21,11 @@ export interface KubeStore {
   remove(place: Place, only: Partial<Preconditions>, graceful?: boolean): ApiAnswer;
 }
 
-/** @param now milliseconds since the epoch; gives the times in metadata */
-export function createKubeStore(now: () => number): KubeStore {
+/**
+ * @param now milliseconds since the epoch; gives the times in metadata
+ * @param cluster which cluster it is: objects of two clusters never have one UID
+ */
+export function createKubeStore(now: () => number, cluster = 0): KubeStore {
   const objects = new Map<string, Stored>();
   let revision = 0;
   let made = 0;
@@ -44,7 +47,7 @@ export function createKubeStore(now: () => number): KubeStore {
     const metadata = {
       name,
       ...(namespace === null ? {} : { namespace }),
-      uid: uuid(++made),
+      uid: uuid(++made, cluster),
       creationTimestamp: time(),
     };
     const object = { apiVersion: kind.apiVersion, kind: kind.kind, metadata };
@@ -242,6 +245,7 @@ function typeChanged(before: Stored, after: Stored, { kind, name }: Place): ApiA
 }
 
 /** UIDs are counted, so that a simulation gives the same ones each time. */
-function uuid(count: number): string {
-  return `00000000-0000-4000-8000-${count.toString(16).padStart(12, "0")}`;
+function uuid(count: number, cluster: number): string {
+  const hex = (value: number, length: number) => value.toString(16).padStart(length, "0");
+  return `${hex(cluster, 8)}-0000-4000-8000-${hex(count, 12)}`;
 }

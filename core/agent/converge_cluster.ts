@@ -1,5 +1,6 @@
 import { claimOfExtraKeys, type ClusterObject, sameSecret } from "../cluster/secrets.ts";
 import { takeOverManifest } from "../cluster/take_over.ts";
+import { type Custody, mayWrite, otherCluster } from "../state/custody.ts";
 import type { DesiredState } from "../protocol/desired_state.ts";
 import type { AddonReport } from "../protocol/sync.ts";
 import { fail, ok, type Result } from "../result.ts";
@@ -14,16 +15,23 @@ const APPLY_AGAIN_MS = 600_000;
 /** Keeps the cluster's objects at the desired state (operations.md, Converging: Cluster). */
 export interface ClusterKeeper {
   /**
-   * Secrets, then add-ons, where this node leads. `leads` is asked before every write. Tells whether the
-   * agent must end what it does, as the portal may say where the release has to be fetched.
+   * Secrets, then add-ons, where this node leads and the cluster is proven; both are asked before every
+   * write. Tells whether the agent must end what it does, as the portal may say where the release has to
+   * be fetched.
    */
   converge(
     context: BoundContext,
     releases: Releases,
-    leads: () => boolean,
+    may: ClusterTurn,
   ): Promise<"done" | "stop" | "aborted">;
   /** The state of each add-on; none where another node keeps them and tells. */
   reports(context: BoundContext, leads: boolean): readonly AddonReport[];
+}
+
+/** What a turn at the cluster depends on; asked again and again, as both may change meanwhile. */
+export interface ClusterTurn {
+  custody(): Custody;
+  leads(): boolean;
 }
 
 /** A keeper that has not applied anything yet. */
@@ -44,7 +52,13 @@ export function openClusterKeeper(): ClusterKeeper {
   }
 
   return {
-    async converge(context, releases, leads) {
+    async converge(context, releases, may) {
+      const custody = may.custody();
+      // What was seen of the add-ons was another cluster's, or is this one's no more.
+      if (otherCluster(custody) !== null) await addons.forget(context);
+      // Not even k3s's manifests are taken over for a cluster that is not proven.
+      if (!mayWrite(custody)) return "done";
+      const leads = () => may.leads() && mayWrite(may.custody());
       const desired = context.store.state.desired?.state;
       // The first start writes the Secrets itself; the leader keeps them from then on.
       if (desired === undefined || context.store.state.first_start !== "done") return "done";

@@ -8,14 +8,15 @@ import {
 } from "../host/restart.ts";
 import { openRestartWatch, type RestartWatch } from "../host/restart_watch.ts";
 import { type nextWindow, openWindowSearch } from "../host/windows.ts";
-import { readHold } from "../operations/restore/hold.ts";
 import type { HostSettings } from "../protocol/desired_state.ts";
 import type { Disk } from "../ports/disk.ts";
 import { writeDocument } from "../state/durable.ts";
-import { K3S_HOLD_FILE, K3S_UNIT } from "../state/paths.ts";
+import { otherCluster, whyNotAgent } from "../state/custody.ts";
+import { K3S_UNIT } from "../state/paths.ts";
 import type { State } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
+import { custodyBy, custodyOfNode, lookAtCluster } from "./custody.ts";
 
 /** Drop-ins are small; a larger file is not one of ours. */
 const MAX_DROP_IN_BYTES = 64 * 1024;
@@ -60,6 +61,8 @@ export function openHostKeeper(): HostKeeper {
     async converge(context) {
       const desired = context.store.state.desired?.state;
       if (desired === undefined) return;
+      // Its k3s is another cluster's now: a drop-in would change that one at its next start.
+      if (otherCluster(await custodyOfNode(context)) !== null) return;
       const files = wanted(desired.host);
       let isThere = true;
       for (const file of files) isThere = await writeDropIn(context, file) && isThere;
@@ -211,9 +214,10 @@ async function restartIfDue(
   return true;
 }
 
-/** Why k3s does not run, where somebody wants that: a restart would start it. */
-async function whyStopped({ ports }: BoundContext): Promise<string | null> {
-  if (await readHold(ports) !== null) return `k3s is held (${K3S_HOLD_FILE})`;
+/** Why the agent does not restart k3s: it may not, or k3s was stopped, and a restart would start it. */
+async function whyStopped({ ports, store }: BoundContext): Promise<string | null> {
+  const whyNot = whyNotAgent(custodyBy(store.state, await lookAtCluster(ports)));
+  if (whyNot !== null) return whyNot;
   return await ports.systemd.unitState(K3S_UNIT) === "inactive"
     ? `${K3S_UNIT} is stopped, and reads it when it is started`
     : null;

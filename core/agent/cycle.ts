@@ -2,12 +2,14 @@ import { definitionOf } from "../operations/registry.ts";
 import { isPlausibleTime } from "../protocol/answer.ts";
 import type { Operation } from "../protocol/operation.ts";
 import type { JsonValue } from "../json.ts";
+import { type ClusterLook, whyNotAgent } from "../state/custody.ts";
 import { accept, refuse } from "./accept.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
 import { createLeader, type Leader } from "../cluster/leader.ts";
 import { type ClusterKeeper, openClusterKeeper } from "./converge_cluster.ts";
 import { type HostKeeper, openHostKeeper } from "./converge_host.ts";
+import { custodyBy, custodyOfNode, judgeCluster } from "./custody.ts";
 import { exchange, judgeOffset } from "./exchange.ts";
 import { judgeSyncAnswer } from "./judge.ts";
 import { openOwnUpdate, type OwnUpdate } from "./own_update.ts";
@@ -34,8 +36,10 @@ export interface CycleParts {
 }
 
 /** Fresh parts, at the agent's start. */
-export function openCycleParts({ ports, binding }: BoundContext): CycleParts {
+export function openCycleParts(context: BoundContext): CycleParts {
+  const { ports, binding } = context;
   const { k8s, clock, log } = ports;
+  const whyNot = async () => whyNotAgent(await custodyOfNode(context));
   return {
     first: true,
     observer: openObserver(),
@@ -43,7 +47,7 @@ export function openCycleParts({ ports, binding }: BoundContext): CycleParts {
     update: openOwnUpdate(),
     host: openHostKeeper(),
     cluster: openClusterKeeper(),
-    leader: createLeader({ k8s, clock, log, holder: binding.node_name }),
+    leader: createLeader({ k8s, clock, log, holder: binding.node_name, whyNot }),
     completeRotation: openLeftRotation(),
   };
 }
@@ -70,10 +74,11 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
   await judgeDisk(context);
   const observation = await parts.observer.observe(context);
   await judgeApi(context, observation, parts.first);
+  const look = await judgeCluster(context, observation.kubeSystemUid);
   parts.first = false;
   const synced = context.channels.waitMs("sync") > 0
     ? { end: "not_synced" as const, operation: null }
-    : await sync(context, parts, observation);
+    : await sync(context, parts, { ...observation, look });
   if (synced.end === "stop" || synced.end === "aborted") return synced.end;
 
   // Without an answer there is no telling whether the new version could sync either.
@@ -82,8 +87,11 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
     if (updated !== "done") return updated;
   }
   await parts.host.converge(context);
-  const leads = () => isLeader(context, parts.leader, observation);
-  const converged = await parts.cluster.converge(context, parts.releases, leads);
+  const turn = {
+    custody: () => custodyBy(context.store.state, look),
+    leads: () => isLeader(context, parts.leader, { ...observation, look }),
+  };
+  const converged = await parts.cluster.converge(context, parts.releases, turn);
   if (converged !== "done") return converged;
   const isRestarting = parts.host.isRestarting(context, observation.apiUp);
   if (synced.end === "accepted" && !(isRestarting && needsApi(synced.operation))) {
@@ -102,7 +110,7 @@ function needsApi(operation: Operation | null): boolean {
 export async function sync(
   context: BoundContext,
   parts: CycleParts,
-  observation: Observation,
+  observation: Observation & { readonly look: ClusterLook },
   once = false,
 ): Promise<Synced> {
   await parts.update.settle(context);
@@ -205,8 +213,16 @@ async function receive(
   return { end: end === "done" ? "accepted" : end, operation: judgement.operation };
 }
 
-/** Whether this agent leads: on one server while the API is up; of several who holds the lease. */
-function isLeader({ store }: BoundContext, leader: Leader, { apiUp }: Observation): boolean {
+/**
+ * Whether this agent leads: on one server while the API is up; of several who holds the lease. Never
+ * where the agent may not act on the cluster.
+ */
+function isLeader(
+  { store }: BoundContext,
+  leader: Leader,
+  { apiUp, look }: { readonly apiUp: boolean; readonly look: ClusterLook },
+): boolean {
+  if (custodyBy(store.state, look).who !== "agent") return false;
   return (store.state.desired?.state.servers ?? 1) === 1 ? apiUp : leader.leads();
 }
 

@@ -2,16 +2,22 @@ import { k3sConfig } from "../host/k3s_config.ts";
 import { readJoinedServer } from "../host/k3s_settings.ts";
 import { manifestPath } from "../host/manifests.ts";
 import type { ClusterObject } from "../cluster/secrets.ts";
-import { namespaceUid } from "../cluster/kubernetes_facts.ts";
-import { definitionOf } from "../operations/registry.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { openSealed } from "../protocol/sealing.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
 import { readBootstrap } from "./read_bootstrap.ts";
 import { writeDocument } from "../state/durable.ts";
-import { K3S_CONFIG_FILE, K3S_HOLD_FILE, K3S_UNIT } from "../state/paths.ts";
+import { mayWrite, whyNotAgent } from "../state/custody.ts";
+import { K3S_CONFIG_FILE, K3S_UNIT } from "../state/paths.ts";
 import type { State } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
+import {
+  custodyBy,
+  custodyOfNode,
+  judgeCluster,
+  lookAtCluster,
+  readClusterUid,
+} from "./custody.ts";
 import { openClusterSecrets } from "./cluster_secrets.ts";
 import { applySecrets } from "./converge_cluster.ts";
 import { readDropInHashes } from "./converge_host.ts";
@@ -26,12 +32,8 @@ const MOVED: Advance = { moved: true };
  * state file and every one can be repeated, so a crash anywhere resumes where it was.
  */
 export async function advanceFirstStart(context: BoundContext): Promise<Advance> {
-  const { operation } = context.store.state;
-  // Until it has proven which cluster comes up, none is remembered as this node's or given its Secrets.
-  const isUnderWay = operation !== null && operation.result === undefined;
-  if (isUnderWay && definitionOf(operation.kind)?.stopsK3s === true) {
-    return waits(`${operation.kind} ${operation.id} is under way, and starts k3s itself`);
-  }
+  const whyNot = whyNotAgent(await custodyOfNode(context));
+  if (whyNot !== null) return waits(whyNot);
   switch (context.store.state.first_start) {
     case "configure":
       return await configure(context, await readBootstrap(context));
@@ -84,10 +86,6 @@ async function configure(context: BoundContext, bootstrap: Bootstrap | null): Pr
 
 async function startK3s(context: BoundContext): Promise<Advance> {
   const { systemd, disk, log } = context.ports;
-  const hold = await disk.stat(K3S_HOLD_FILE);
-  if (!hold.ok || hold.value !== null) {
-    return waits(`${K3S_HOLD_FILE} is there: a restore holds k3s, and nothing starts it before`);
-  }
   // Stored before the start: after a crash in between, what k3s was started with is still known.
   const unit = await systemd.unitState(K3S_UNIT);
   const running = unit === "active" || unit === "activating";
@@ -113,8 +111,6 @@ const K3S_KIND = {
   name: "addons.k3s.cattle.io",
 } as const;
 
-const KUBE_SYSTEM = { apiVersion: "v1", resource: "namespaces", name: "kube-system" } as const;
-
 async function waitForApi(context: BoundContext): Promise<Advance> {
   const { k8s, log } = context.ports;
   if (!await k8s.ready()) {
@@ -127,15 +123,23 @@ async function waitForApi(context: BoundContext): Promise<Advance> {
   const kind = await k8s.get(K3S_KIND);
   if (!kind.ok) return waits(kind.error.message);
   if (kind.value === null) return waits("the API is up, but k3s's own kinds are not there yet");
-  const namespace = await k8s.get(KUBE_SYSTEM);
-  if (!namespace.ok) return waits(namespace.error.message);
-  const uid = namespace.value === null ? null : namespaceUid(namespace.value);
-  if (uid === null) return waits("the API is up, but the namespace kube-system is not there yet");
+  const uid = await readClusterUid(k8s);
+  if (!uid.ok) return waits(uid.error.message);
+  if (uid.value === null) {
+    return waits("the API is up, but the namespace kube-system is not there yet");
+  }
+  const look = await judgeCluster(context, uid.value);
+  const whyNot = whyNotAgent(custodyBy(context.store.state, look));
+  if (whyNot !== null) return waits(whyNot);
   log.write("info", "api_up", "the Kubernetes API is up, and k3s's own kinds are there");
-  return await go(context, { first_start: "write_secrets", kube_system_uid: uid });
+  return await go(context, { first_start: "write_secrets", kube_system_uid: uid.value });
 }
 
 async function writeSecrets(context: BoundContext, bootstrap: Bootstrap | null): Promise<Advance> {
+  const custody = custodyBy(context.store.state, await lookAtCluster(context.ports));
+  if (!mayWrite(custody)) {
+    return waits(whyNotAgent(custody) ?? "the API does not show kube-system's UID");
+  }
   // A desired state that arrived meanwhile is younger than the answer to the enrollment.
   const secrets = context.store.state.desired?.state.secrets ?? bootstrap?.answer.secrets ?? {};
   const opened = openClusterSecrets(secrets, context.identity.sealingKeys);

@@ -1,4 +1,5 @@
 import type { BoundContext } from "./context.ts";
+import { judgeCluster } from "./custody.ts";
 import { openCycleParts, sync } from "./cycle.ts";
 
 /**
@@ -10,6 +11,8 @@ export async function knock(context: BoundContext): Promise<boolean> {
   if (wait > 0) await context.ports.clock.sleep(wait, context.stop);
   if (context.stop.aborted) return false;
   const parts = openCycleParts(context);
-  const synced = await sync(context, parts, await parts.observer.observe(context), true);
+  const observation = await parts.observer.observe(context);
+  const look = await judgeCluster(context, observation.kubeSystemUid);
+  const synced = await sync(context, parts, { ...observation, look }, true);
   return synced.end === "accepted";
 }

@@ -1,5 +1,6 @@
-import { K3S_HOLD_FILE, K3S_UNIT } from "../state/paths.ts";
+import { K3S_UNIT } from "../state/paths.ts";
 import type { BoundContext } from "./context.ts";
+import { custodyOfNode } from "./custody.ts";
 
 /**
  * Remembers the boot. After a new one k3s is started where nothing did: its unit may not be enabled on
@@ -13,8 +14,7 @@ export async function noteBoot(context: BoundContext): Promise<void> {
   await store.keep((state) => ({ ...state, boot_id: bootId }));
   const { first_start } = store.state;
   if (before === null || first_start === "configure" || first_start === "start") return;
-  const hold = await ports.disk.stat(K3S_HOLD_FILE);
-  if (!hold.ok || hold.value !== null) return;
+  if ((await custodyOfNode(context)).who !== "agent") return;
   if (await ports.systemd.unitState(K3S_UNIT) !== "inactive") return;
   const started = await ports.systemd.start(K3S_UNIT);
   ports.log.write(

@@ -4,6 +4,7 @@ import type { BootedImage } from "../ports/boot.ts";
 import type { UnitState } from "../ports/systemd.ts";
 import { K3S_PROGRAM, K3S_UNIT } from "../state/paths.ts";
 import type { BoundContext } from "./context.ts";
+import { readClusterUid } from "./custody.ts";
 
 /** What the node shows now. */
 export interface Observation {
@@ -13,6 +14,8 @@ export interface Observation {
   readonly k3sUnit: UnitState;
   /** `/readyz` of the Kubernetes API answers 200. */
   readonly apiUp: boolean;
+  /** kube-system's UID; null while the API is down or does not give it. */
+  readonly kubeSystemUid: string | null;
   /** This node's Ready condition; null while the API is down or knows no such Node. */
   readonly nodeReady: boolean | null;
 }
@@ -51,13 +54,16 @@ export function openObserver(): Observer {
         ports.systemd.unitState(K3S_UNIT),
         ports.k8s.ready(),
       ]);
-      const ready = apiUp ? await readNodeReady(context, binding.node_name) : null;
+      const [uid, ready] = apiUp
+        ? await Promise.all([readClusterUid(ports.k8s), readNodeReady(context, binding.node_name)])
+        : [null, null];
       return {
         host,
         booted: image,
         k3sVersion: version,
         k3sUnit: unit,
         apiUp,
+        kubeSystemUid: uid?.ok === true ? uid.value : null,
         nodeReady: ready,
       };
     },

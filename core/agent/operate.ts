@@ -1,14 +1,19 @@
 import { type EngineContext, failOperation, runOperation } from "../operations/engine.ts";
+import type { AnyDefinition } from "../operations/definition.ts";
 import type { NodeFacts } from "../operations/node_facts.ts";
 import { pruneOperationLogs } from "../operations/operation_log.ts";
 import { withJournal } from "../operations/outbox.ts";
-import { lateRefusal } from "../operations/offer.ts";
+import { foreignRefusal, lateRefusal } from "../operations/offer.ts";
 import { definitionOf } from "../operations/registry.ts";
 import { heldCluster } from "../operations/restore/hold.ts";
+import type { OperationResult } from "../protocol/operation.ts";
+import { ok } from "../result.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
+import { otherCluster } from "../state/custody.ts";
 import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
 import { correctedNow, timestamp, witnesses } from "./context.ts";
+import { custodyBy, lookAtCluster } from "./custody.ts";
 import { readPendingRestart } from "./converge_host.ts";
 import { readBootstrap } from "./read_bootstrap.ts";
 import { openReleases } from "./releases.ts";
@@ -40,7 +45,10 @@ export async function operate(
       if (!found.ok && found.error.code === "stop") await untilCut();
       return found;
     },
-    rememberCluster: (uid) => store.commit((state) => ({ ...state, kube_system_uid: uid })),
+    async rememberCluster(uid) {
+      if (store.state.kube_system_uid === uid) return ok(undefined);
+      return await store.commit((state) => ({ ...state, kube_system_uid: uid }));
+    },
     stop: context.stop,
     timestamp: () => timestamp(context),
     journal: () => present(store.state.operation),
@@ -53,7 +61,9 @@ export async function operate(
     },
   };
   const { id, kind } = engine.journal();
-  const late = lateRefusal(engine.journal(), correctedNow(context));
+  const definition = find(kind);
+  const late = lateRefusal(engine.journal(), correctedNow(context)) ??
+    await refusedByCluster(context, definition);
   if (late !== null) {
     const refused = await engine.record((journal) => ({ ...journal, result: late }));
     // What could not be stored is looked at again by the next turn.
@@ -66,7 +76,6 @@ export async function operate(
     (known) => known === id || Object.hasOwn(store.state.finished, known),
     witnesses(context),
   );
-  const definition = find(kind);
   const end = definition === null
     ? await failOperation(engine, "unknown_kind", `this version of the agent has no ${kind}`)
     : await runOperation(engine, definition);
@@ -79,6 +88,16 @@ export async function operate(
     `operation ${id} (${kind}) ${result?.state}${why}`,
     { operation: id, kind, state: result?.state },
   );
+}
+
+/** The cluster may have been replaced since the operation was taken in hand: nothing of it begins there. */
+async function refusedByCluster(
+  { ports, store }: BoundContext,
+  definition: AnyDefinition | null,
+): Promise<OperationResult | null> {
+  if (definition === null || store.state.operation?.step !== null) return null;
+  const custody = custodyBy(store.state, await lookAtCluster(ports));
+  return foreignRefusal(definition, otherCluster(custody));
 }
 
 /** How long to wait until what the disk did not take is tried again, milliseconds. */

@@ -2,6 +2,7 @@ import { type Leader, RENEW_MS } from "../cluster/leader.ts";
 import { isOwed } from "../operations/outbox.ts";
 import { definitionOf } from "../operations/registry.ts";
 import type { BoundContext } from "./context.ts";
+import { custodyBy, guardedK8s } from "./custody.ts";
 import { cycle, type CycleParts, openCycleParts } from "./cycle.ts";
 import { dropToken } from "./drop_token.ts";
 import { advanceFirstStart } from "./first_start.ts";
@@ -35,9 +36,10 @@ interface Task {
  * rhythm, one at a time. `moved` hears of the first start's end.
  */
 export async function serve(
-  context: BoundContext,
+  bound: BoundContext,
   moved: (event: LifeEvent) => Promise<void>,
 ): Promise<ServeEnd> {
+  const context = { ...bound, ports: { ...bound.ports, k8s: guardedK8s(bound) } };
   const waker = openWaker(context.stop);
   const parts = openCycleParts(context);
   const operations = new AbortController();
@@ -193,7 +195,11 @@ interface Beside {
 function operationTask(context: BoundContext, { leader, waker, over }: Beside): Task {
   const { clock, log } = context.ports;
   // Of one server the agent leads; that its API is up is what the call itself shows.
-  const leads = () => (context.store.state.desired?.state.servers ?? 1) === 1 || leader.leads();
+  const leads = () => {
+    const { state } = context.store;
+    if (custodyBy(state, { seen: null, hold: null }).who !== "agent") return false;
+    return (state.desired?.state.servers ?? 1) === 1 || leader.leads();
+  };
   const cut = { ...context, stop: eitherOf(context.stop, over) };
   let running = false;
   return {
@@ -205,7 +211,7 @@ function operationTask(context: BoundContext, { leader, waker, over }: Beside): 
     run() {
       running = true;
       const kind = context.store.state.operation?.kind ?? "";
-      const goesOn = definitionOf(kind)?.stopsK3s === true;
+      const goesOn = definitionOf(kind)?.stopsK3s !== undefined;
       void operate(goesOn ? context : cut, waker.wake, undefined, leads)
         .catch((cause) => log.write("error", "operation_fault", String(cause)))
         .finally(() => {

@@ -1,5 +1,6 @@
 import type { Disk, DiskError } from "../ports/disk.ts";
 import type { Log } from "../ports/log.ts";
+import { heldCluster } from "../operations/restore/hold.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { type Bootstrap, loadBootstrap } from "../state/bootstrap.ts";
 import type { Config } from "../state/config.ts";
@@ -140,6 +141,8 @@ async function recoverState(
   if (!configured.ok) return configured;
   const state: State = {
     ...EMPTY_STATE,
+    // Of a k3s that is held: which cluster it has to be is said there, and with the hold that would go.
+    kube_system_uid: await heldCluster({ disk }),
     conditions: bound ? raise([], "state_lost", message, now) : [],
     // What the node shows: k3s was configured, so it is not configured again. With which drop-ins it
     // runs is not known, so they count as changed.

@@ -7,9 +7,11 @@ import { definitionOf } from "../operations/registry.ts";
 import { answersElsewhere } from "../operations/rejoin/target.ts";
 import { heldCluster } from "../operations/restore/hold.ts";
 import type { Operation } from "../protocol/operation.ts";
+import { otherCluster } from "../state/custody.ts";
 import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition, witnesses } from "./context.ts";
+import { custodyOfNode } from "./custody.ts";
 import { wasGivenUp } from "./send_events.ts";
 
 /**
@@ -27,7 +29,11 @@ export async function takeOffer(
   const isUp = apiUp || await isUpElsewhere(context, definition);
   const verdict = operation === null
     ? null
-    : judgeOffer(operation, context.store.state, definition, { apiUp: isUp, witnesses: seen });
+    : judgeOffer(operation, context.store.state, definition, {
+      apiUp: isUp,
+      otherCluster: otherCluster(await custodyOfNode(context)),
+      witnesses: seen,
+    });
   if (verdict?.kind === "invalid_id") {
     await raiseCondition(
       context,

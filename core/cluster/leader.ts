@@ -42,13 +42,15 @@ export interface LeaderParts {
   readonly log: Log;
   /** Unique in the cluster: the node's name. */
   readonly holder: string;
+  /** Why the agent may not act on this cluster; null where it may. Asked before each renewal. */
+  whyNot(): Promise<string | null>;
 }
 
 /**
  * Leader election by a Lease. Only the local monotonic clock counts: how long ago somebody renewed is
  * measured from when this node saw the lease change, never from the times that are written in it.
  */
-export function createLeader({ k8s, clock, log, holder }: LeaderParts): Leader {
+export function createLeader({ k8s, clock, log, holder, whyNot }: LeaderParts): Leader {
   let leadsUntil = Number.NEGATIVE_INFINITY;
   let seen = { version: "", at: Number.NEGATIVE_INFINITY };
 
@@ -94,6 +96,8 @@ export function createLeader({ k8s, clock, log, holder }: LeaderParts): Leader {
     async renew() {
       // The lease is counted from before the request: it can only be shorter for us than for the others.
       const since = clock.monotonic();
+      const why = await whyNot();
+      if (why !== null) return lost(why);
       const live = await k8s.get(LEASE);
       // Whoever cannot renew goes on only until the lease runs out by the own clock.
       if (!live.ok) return;

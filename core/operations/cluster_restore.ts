@@ -27,7 +27,8 @@ export const clusterRestore = defineOperation({
   kind: "cluster.restore",
   params: RestoreParams,
   needsApi: false,
-  stopsK3s: true,
+  isRescue: true,
+  stopsK3s: { provenBy: "wait_api" },
   steps: {
     stop_k3s: { timeoutMs: TIMEOUT_MS.restoreStop, run: stopK3s },
     reset_restore: {
@@ -167,10 +168,8 @@ async function waitApi(tools: Tools): Promise<StepEnd> {
     return { kind: "failed", message };
   }
   if (end.kind === "wrong") return await stopWrongCluster(tools, end.why);
-  if (end.uid !== node.kubeSystemUid) {
-    const remembered = await tools.rememberCluster(end.uid);
-    if (!remembered.ok) return { kind: "failed", message: remembered.error.message };
-  }
+  const remembered = await tools.rememberCluster(end.uid);
+  if (!remembered.ok) return { kind: "failed", message: remembered.error.message };
   return {
     kind: "done",
     handed: { nodes: end.others.map(({ name, uid }) => ({ name, uid })) },

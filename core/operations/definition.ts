@@ -79,11 +79,16 @@ export interface Definition<P, N extends string = string> {
   /** Refused (`consent_missing`) without `params.consent`. */
   readonly needsConsent?: boolean;
   /**
-   * It stops k3s on its way, and starts it on another database. So it goes on to its end even where the
-   * identity is revoked meanwhile, as cut short it would leave the node without its cluster; and a first
-   * start that is under way leaves k3s to it.
+   * It helps to find out what happened, or puts it right: it is accepted while the API is that of another
+   * cluster, and where no further ID can be remembered.
    */
-  readonly stopsK3s?: boolean;
+  readonly isRescue?: boolean;
+  /**
+   * It stops k3s on its way, and starts it on another database. So it goes on to its end even where the
+   * identity is revoked meanwhile, as cut short it would leave the node without its cluster; and until
+   * the step `provenBy` has succeeded, nothing else acts on k3s or the cluster (`core/state/custody.ts`).
+   */
+  readonly stopsK3s?: { readonly provenBy: NoInfer<N> };
   readonly steps: Steps<P, N>;
   /** The result's `output`, from what the steps handed on. */
   output(handed: JsonObject): JsonObject;

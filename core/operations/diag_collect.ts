@@ -48,6 +48,7 @@ export const diagCollect = defineOperation({
   kind: "diag.collect",
   params: Params,
   needsApi: false,
+  isRescue: true,
   needsConsent: true,
   steps: {
     collect: {

@@ -2,6 +2,7 @@ import { isJsonObject, type JsonObject } from "../json.ts";
 import { isOperationId, Rfc3339 } from "../protocol/identifiers.ts";
 import type { Operation, OperationResult } from "../protocol/operation.ts";
 import { describeIssue } from "../protocol/schema_error.ts";
+import { describeOther, type OtherCluster } from "../state/custody.ts";
 import type { Journal } from "../state/journal.ts";
 import type { State } from "../state/state.ts";
 import { mayForget, type Witnesses } from "../state/witnesses.ts";
@@ -21,6 +22,8 @@ export type Verdict =
 /** What the refusals depend on beside the operation itself. */
 export interface OfferFacts {
   readonly apiUp: boolean;
+  /** The other cluster that the API showed last; null where it is this node's. */
+  readonly otherCluster: OtherCluster | null;
   /** What the clocks say; whether an operation has expired goes by the corrected one. */
   readonly witnesses: Witnesses;
 }
@@ -71,7 +74,7 @@ const MAX_KIND = 64;
 function refusalOf(
   operation: Operation,
   definition: AnyDefinition | null,
-  { apiUp, witnesses: { now }, servers, isFull }: OfferFacts & {
+  { apiUp, otherCluster, witnesses: { now }, servers, isFull }: OfferFacts & {
     readonly servers: number;
     readonly isFull: boolean;
   },
@@ -85,6 +88,8 @@ function refusalOf(
     ? Date.parse(expires)
     : null;
   if (expiry !== null && expiry <= now) return expired(expires);
+  const foreign = foreignRefusal(definition, otherCluster);
+  if (foreign !== null) return foreign;
   if (definition.needsApi && !apiUp) {
     const nor = definition.apiMayBeElsewhere === true
       ? ", nor does its cluster's at the server that k3s joins"
@@ -99,8 +104,7 @@ function refusalOf(
   if (definition.needsConsent === true && !hasConsent(operation.params)) {
     return refused("consent_missing", "params.consent must say who consented (by) and when (at)");
   }
-  // What goes without the API is what gets a node out of trouble: it has no limit.
-  if (isFull && definition.needsApi) {
+  if (isFull && definition.isRescue !== true) {
     return refused(
       "history_full",
       `this node remembers ${MAX_REMEMBERED} operations and takes no other before the oldest is 30 days old`,
@@ -124,6 +128,18 @@ export function lateRefusal(journal: Journal, now: number): OperationResult | nu
   const { expires_at, step } = journal;
   const isLate = expires_at !== undefined && step === null && Date.parse(expires_at) <= now;
   return isLate ? expired(expires_at) : null;
+}
+
+/**
+ * The refusal where the API is that of another cluster; null for what may help there, and where it is not.
+ * Asked when an operation is offered, and once more before its first step.
+ */
+export function foreignRefusal(
+  definition: AnyDefinition,
+  other: OtherCluster | null,
+): OperationResult | null {
+  if (other === null || definition.isRescue === true) return null;
+  return refused("other_cluster", describeOther(other));
 }
 
 function expired(at: string | undefined): OperationResult {

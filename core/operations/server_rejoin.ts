@@ -37,7 +37,7 @@ export const serverRejoin = defineOperation({
   needsApi: true,
   apiMayBeElsewhere: true,
   needsServers: true,
-  stopsK3s: true,
+  stopsK3s: { provenBy: "wait_api" },
   steps: {
     stop_k3s: { timeoutMs: TIMEOUT_MS.rejoinStop, run: stopK3s },
     wipe_db: { timeoutMs: TIMEOUT_MS.rejoinWipe, run: wipeDb, probe: probeWipe },
@@ -151,6 +151,8 @@ async function waitApi(tools: Tools): Promise<StepEnd> {
     return { kind: "failed", message };
   }
   if (end.kind === "wrong") return await stopWrongCluster(tools, end.why);
+  const remembered = await tools.rememberCluster(uid);
+  if (!remembered.ok) return { kind: "failed", message: remembered.error.message };
   const members = end.kind === "joined" ? end.members : 0;
   return {
     kind: "done",

@@ -20,6 +20,7 @@ export const CONDITION_CODES = [
   "api_down",
   "addon_failed",
   "clock_offset_large",
+  "other_cluster",
 ] as const;
 
 /** A condition's code. */

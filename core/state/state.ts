@@ -79,6 +79,8 @@ export const StateDocument = z.object({
   first_start: z.enum(FIRST_START_STEPS),
   /** UID of kube-system, which names the cluster's database through restores. */
   kube_system_uid: z.string().nullable(),
+  /** UID of kube-system in the API, where it was last seen to be another cluster's. */
+  other_cluster: z.string().nullable().default(null),
   /** Boot ID that the agent last ran under. */
   boot_id: z.string().nullable(),
   desired: z.object({ tag: DesiredTag, state: DesiredState }).nullable(),
@@ -106,6 +108,7 @@ export const EMPTY_STATE: State = {
   trouble: null,
   first_start: "configure",
   kube_system_uid: null,
+  other_cluster: null,
   boot_id: null,
   desired: null,
   k3s_drop_ins: null,

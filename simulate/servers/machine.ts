@@ -4,6 +4,7 @@ import { createFakeClock, type FakeClock } from "../../adapters/fake/clock.ts";
 import { createFakeDisk, type FakeDisk } from "../../adapters/fake/disk.ts";
 import { createFakeHttp } from "../../adapters/fake/http.ts";
 import { createFakeK3s } from "../../adapters/fake/k3s.ts";
+import { FIRST_KUBE_SYSTEM_UID } from "../../adapters/fake/k3s_script.ts";
 import { createFakeK8s, type FakeK8s } from "../../adapters/fake/k8s.ts";
 import { createFakeLog, type FakeLog } from "../../adapters/fake/log.ts";
 import { createFakeMachine, type FakeMachine } from "../../adapters/fake/machine.ts";
@@ -182,7 +183,12 @@ function layOut(
   const documents: [string, unknown][] = [
     ["/var/lib/pbx-agent/identity.json", { format: 1, binding, keys: plain }],
     [BOOTSTRAP_FILE, { format: 1, server_id, portal, answer }],
-    [STATE_FILE, { format: 1, ...EMPTY_STATE, first_start: "done", kube_system_uid: "uid-1" }],
+    [STATE_FILE, {
+      format: 1,
+      ...EMPTY_STATE,
+      first_start: "done",
+      kube_system_uid: FIRST_KUBE_SYSTEM_UID,
+    }],
   ];
   for (const [path, document] of documents) disk.put(path, jsonBytes(document));
   disk.put("/etc/os-release", 'PRETTY_NAME="Debian GNU/Linux 13"\n', 0o644);

@@ -239,6 +239,7 @@ for (const status of TROUBLES) {
         clock: createNodeClock(),
         log: createFakeLog(),
         holder: "one",
+        whyNot: () => Promise.resolve(null),
       });
       await leader.renew();
       assert.equal(leader.leads(), true);

@@ -2,6 +2,7 @@ import type { DiskError } from "../../ports/disk.ts";
 import type { Ports } from "../../ports/mod.ts";
 import type { ProgramError } from "../../ports/systemd.ts";
 import type { Result } from "../../result.ts";
+import type { Hold } from "../../state/custody.ts";
 import { writeDocument } from "../../state/durable.ts";
 import { K3S_HOLD_DROP_IN, K3S_HOLD_FILE, K3S_UNIT, parentOf } from "../../state/paths.ts";
 
@@ -37,8 +38,19 @@ export async function placeHold(
 
 /** Why k3s is held, as the hold file says; null where it is not. */
 export async function readHold({ disk }: Pick<Ports, "disk">): Promise<string | null> {
+  return (await readHoldFile({ disk }))?.why ?? null;
+}
+
+/** What the hold file says; null where k3s is not held. */
+export async function readHoldFile({ disk }: Pick<Ports, "disk">): Promise<Hold | null> {
   const text = await holdText({ disk });
-  return text?.split("\n").filter((line) => !line.startsWith(CLUSTER)).join("\n") ?? null;
+  if (text === null) return null;
+  const lines = text.split("\n");
+  const uid = lines.find((line) => line.startsWith(CLUSTER))?.slice(CLUSTER.length) ?? "";
+  return {
+    why: lines.filter((line) => !line.startsWith(CLUSTER)).join("\n"),
+    cluster: /^[A-Za-z0-9-]{1,64}$/.test(uid) ? uid : null,
+  };
 }
 
 /** What the line of the hold file begins with that names the cluster. */
@@ -49,9 +61,7 @@ const CLUSTER = "kube-system of its cluster: ";
  * agent that has lost its state cannot ask its own API for it, and without it could prove nothing.
  */
 export async function heldCluster({ disk }: Pick<Ports, "disk">): Promise<string | null> {
-  const line = (await holdText({ disk }))?.split("\n").find((line) => line.startsWith(CLUSTER));
-  const uid = line?.slice(CLUSTER.length) ?? "";
-  return /^[A-Za-z0-9-]{1,64}$/.test(uid) ? uid : null;
+  return (await readHoldFile({ disk }))?.cluster ?? null;
 }
 
 async function holdText({ disk }: Pick<Ports, "disk">): Promise<string | null> {

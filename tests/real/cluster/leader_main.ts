@@ -21,7 +21,13 @@ const clock = {
   },
 };
 const k8s = await connect(kubeconfig, { clock, version: name });
-const leader = createLeader({ k8s, clock, log: createFakeLog(), holder: name });
+const leader = createLeader({
+  k8s,
+  clock,
+  log: createFakeLog(),
+  holder: name,
+  whyNot: () => Promise.resolve(null),
+});
 const cluster = createRealCluster(k8s);
 Object.defineProperty(cluster, "leads", { get: () => leader.leads() });
 cluster.templates = templatesOf({

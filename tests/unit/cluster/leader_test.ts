@@ -14,7 +14,7 @@ interface Cluster {
   readonly clock: FakeClock;
   readonly k8s: FakeK8s;
   /** An agent, whose machine has been up for `upMs`: its monotonic clock says something of its own. */
-  agent(holder: string, upMs: number, k8s?: K8s): Leader;
+  agent(holder: string, upMs: number, k8s?: K8s, whyNot?: () => string | null): Leader;
   spec(): JsonObject;
 }
 
@@ -24,12 +24,13 @@ function createCluster(): Cluster {
   return {
     clock,
     k8s,
-    agent: (holder, upMs, through = k8s) =>
+    agent: (holder, upMs, through = k8s, whyNot = () => null) =>
       createLeader({
         k8s: through,
         clock: { ...clock, monotonic: () => clock.monotonic() + upMs },
         log: createFakeLog({ now: clock.now }),
         holder,
+        whyNot: () => Promise.resolve(whyNot()),
       }),
     spec: () => k8s.read(LEASE)?.["spec"] as JsonObject,
   };
@@ -215,4 +216,20 @@ Deno.test("createLeader: never do two lead, whatever is slow, lost or stopped", 
     ),
     { numRuns: 30, seed: 7 },
   );
+});
+
+Deno.test("createLeader: who may not act on the cluster stops leading at once, and asks nothing of it", async () => {
+  const { agent, k8s } = createCluster();
+  let why: string | null = null;
+  const one = agent("node-1", 0, k8s, () => why);
+  await one.renew();
+  assert.equal(one.leads(), true);
+  k8s.forgetRequests();
+  why = "the Kubernetes API is that of another cluster";
+  await one.renew();
+  assert.equal(one.leads(), false);
+  assert.deepEqual(k8s.requests(), []);
+  why = null;
+  await one.renew();
+  assert.equal(one.leads(), true);
 });

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { JsonObject } from "../../../core/json.ts";
 import type { AnyDefinition } from "../../../core/operations/definition.ts";
 import { begun } from "../../../core/operations/journal.ts";
-import { judgeOffer } from "../../../core/operations/offer.ts";
+import { judgeOffer, type OfferFacts } from "../../../core/operations/offer.ts";
 import { MAX_REMEMBERED, withJournal } from "../../../core/operations/outbox.ts";
 import { definitionOf } from "../../../core/operations/registry.ts";
 import type { Operation } from "../../../core/protocol/operation.ts";
@@ -16,7 +16,7 @@ const DAY = 24 * 3_600_000;
 /** What witnesses say that agree. */
 const at = (now: number): Witnesses => ({ now, isCertain: true, livedMs: now - START });
 const START = NOW - DAY;
-const FACTS = { apiUp: true, witnesses: at(NOW) };
+const FACTS: OfferFacts = { apiUp: true, otherCluster: null, witnesses: at(NOW) };
 const PAST = "2026-01-01T11:59:59Z";
 const CONSENT = { by: "ada", at: "2026-01-01T12:00:00Z" };
 
@@ -49,7 +49,11 @@ Deno.test("judgeOffer: the first refusal in the protocol's order counts", () => 
   const down = { ...FACTS, apiUp: false };
   const all = offer({ expires_at: PAST });
   assert.equal(answer(all, null, down), "unsupported");
-  assert.equal(answer(all, PICKY, down), "refused expired");
+  const foreign = { kind: "other_cluster", known: "own", seen: "other" } as const;
+  assert.equal(answer(all, PICKY, { ...down, otherCluster: foreign }), "refused expired");
+  assert.equal(answer(offer(), PICKY, { ...down, otherCluster: foreign }), "refused other_cluster");
+  const rescue = { ...PICKY, isRescue: true };
+  assert.equal(answer(offer(), rescue, { ...down, otherCluster: foreign }), "refused api_down");
   assert.equal(answer(offer(), PICKY, down), "refused api_down");
   assert.equal(answer(offer()), "refused consent_missing");
   assert.equal(answer(offer({ params: { consent: CONSENT } })), "refused invalid_params");
@@ -159,7 +163,7 @@ Deno.test("judgeOffer: an ID that finished within 30 days is answered with its r
     result,
   };
   const state = { ...withJournal(EMPTY_STATE, journal, at(NOW)), operation: null };
-  const late = { apiUp: false, witnesses: at(NOW + 30 * DAY - 1) };
+  const late = { ...FACTS, apiUp: false, witnesses: at(NOW + 30 * DAY - 1) };
   for (const definition of [PICKY, null]) {
     const verdict = judgeOffer(offer({ expires_at: PAST }), state, definition, late);
     assert.ok(verdict.kind === "take");
@@ -220,7 +224,7 @@ Deno.test("judgeOffer: with 10,000 IDs remembered new operations are refused, bu
     answer(offer({ id: "new", params: odd }), PICKY, FACTS, full),
     "refused history_full",
   );
-  const rescue = { ...PICKY, needsApi: false };
+  const rescue = { ...PICKY, isRescue: true };
   assert.equal(answer(offer({ id: "new", params }), rescue, FACTS, full), "runs");
   // The oldest ID still has its result, and one entry less makes room.
   assert.equal(answer(offer({ id: "op-0", params }), PICKY, FACTS, full), "succeeded");
