@@ -114,7 +114,9 @@ async function leave(tools: Tools, why: string, code?: string): Promise<StepEnd>
   }
   const now = await readDatabase(ports.disk);
   return failed(
-    `nothing was changed: ${why}; ${stateOfNode(now, now, await readOrigin(ports.disk) ?? now)}`,
+    `nothing was changed: ${why}; ${
+      stateOfNode(now, now, await readOrigin(ports.disk) ?? { ...now, moved: [] })
+    }`,
   );
 }
 

@@ -99,14 +99,17 @@ export interface StepTools<P> {
   /** The operation's ID. */
   readonly id: string;
   readonly params: P;
-  /** What the steps before handed on. */
+  /** What the steps before handed on, and what {@link keepHanded} has added since. */
   readonly handed: JsonObject;
+  /**
+   * Hands something on in the middle of a step, and resolves once it is on disk: a repeat of the step
+   * after a crash finds it in `handed`. False where the program ends first: the step must end too.
+   */
+  keepHanded(more: JsonObject): Promise<boolean>;
   /** Secrets that steps before handed on, by name; gone after a crash. */
   readonly secrets: Map<string, Secret>;
   readonly ports: Ports;
   readonly node: NodeFacts;
-  /** When the operation began, by this node's clock, milliseconds since the epoch. */
-  readonly begunAt: number;
   /** Whether this node's agent leads the cluster now (operations.md, Leader). */
   leads(): boolean;
   /** From now on the cluster of this node is the one whose kube-system has this UID. */

@@ -18,6 +18,7 @@ import {
   troubleText,
 } from "./definition.ts";
 import {
+  handedOn,
   MAX_RUNS,
   MAX_WAITING,
   runsOf,
@@ -251,12 +252,14 @@ function startStep(context: EngineContext, { log, redactor, secrets, params, ste
   const tools: StepTools<unknown> = {
     id: context.journal().id,
     params,
-    handed: context.journal().handed as JsonObject,
+    get handed() {
+      return context.journal().handed as JsonObject;
+    },
+    keepHanded: async (more) =>
+      await persist(context, (journal) => handedOn(journal, more)) === "ended",
     secrets,
     ports: context.ports,
     node: context.node,
-    begunAt: clock.now() -
-      (Date.parse(context.timestamp()) - Date.parse(context.journal().begun_at)),
     leads: context.leads,
     rememberCluster: context.rememberCluster,
     rotation: context.rotation,

@@ -118,6 +118,11 @@ export function stepProgressed(
   return withEvent(after, at, { step, state: "progress", progress });
 }
 
+/** A step that is under way hands something on. */
+export function handedOn(journal: Journal, more: JsonObject): Journal {
+  return { ...journal, handed: { ...journal.handed, ...more } };
+}
+
 /** A step is done; `evidence` says by what the node shows it. */
 export function stepSucceeded(
   journal: Journal,

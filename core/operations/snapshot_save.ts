@@ -1,15 +1,15 @@
 import * as z from "zod";
 import { apiIsUp } from "./api_is_up.ts";
-import { defineOperation, type StepTools } from "./definition.ts";
+import { defineOperation } from "./definition.ts";
 import { confirmSnapshot } from "./snapshots/confirm_snapshot.ts";
-import { nodeNames } from "./snapshots/find_snapshots.ts";
-import { SnapshotName, type SnapshotOf } from "./snapshots/snapshot_name.ts";
+import { notedSnapshots, ownSnapshots } from "./snapshots/own_snapshots.ts";
+import { SnapshotName } from "./snapshots/snapshot_name.ts";
+import { ok } from "../result.ts";
 import { takeSnapshot } from "./snapshots/take_snapshot.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
 
 const Params = z.strictObject({ name: SnapshotName.optional() })
   .transform(({ name }) => ({ name: name ?? null }));
-type Params = z.infer<typeof Params>;
 
 /**
  * Takes a snapshot of the cluster's database and proves that it is in the bucket, by looking into the
@@ -25,12 +25,20 @@ export const snapshotSave = defineOperation({
       async run(tools) {
         // k3s is asked for one; where it does not answer, it says why itself.
         await apiIsUp(tools);
-        return await takeSnapshot(tools, await snapshotOf(tools));
+        const { id, params } = tools;
+        const own = params.name === null
+          ? ok(await notedSnapshots(tools, ownName(id)))
+          : await ownSnapshots(tools, params.name);
+        if (!own.ok) return { kind: "failed", code: "not_saved", message: own.error };
+        return await takeSnapshot(tools, own.value);
       },
     },
     confirm_s3: {
       timeoutMs: TIMEOUT_MS.snapshotConfirm,
-      run: async (tools) => await confirmSnapshot(tools, await snapshotOf(tools)),
+      async run(tools) {
+        const name = tools.params.name ?? ownName(tools.id);
+        return await confirmSnapshot(tools, await notedSnapshots(tools, name));
+      },
     },
     report: {
       timeoutMs: TIMEOUT_MS.local,
@@ -50,11 +58,7 @@ export const snapshotSave = defineOperation({
   }),
 });
 
-/** Which snapshots are this operation's: by its id in the name, or for a given name by their time. */
-async function snapshotOf(
-  { id, params, ports, node, begunAt }: StepTools<Params>,
-): Promise<SnapshotOf> {
-  const nodes = await nodeNames(ports, node);
-  if (params.name === null) return { name: `pbx-${id}`, nodes, notBefore: 0 };
-  return { name: params.name, nodes, notBefore: Math.floor(begunAt / 1000) };
+/** The name where none is given: nobody else uses it, so whatever carries it is this operation's. */
+function ownName(id: string): string {
+  return `pbx-${id}`;
 }

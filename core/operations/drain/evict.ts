@@ -18,9 +18,10 @@ const MAX_NAMES = 500;
  * takes back its own cordon.
  */
 export async function evict(tools: Tools): Promise<StepEnd> {
-  const { params, ports, begunAt, progress, say, signal } = tools;
+  const { params, ports, progress, say, signal } = tools;
   const { clock } = ports;
-  const until = clock.monotonic() + Math.max(0, begunAt + params.timeoutMs - clock.now());
+  // On the monotonic clock alone: a run after a crash has the whole time again.
+  const until = clock.monotonic() + params.timeoutMs;
   const seen = new Set(Cordoned.parse(tools.handed).pods);
   const reasons = new Map<string, string>();
   let left: readonly DrainPod[] | null = null;

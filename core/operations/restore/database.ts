@@ -16,6 +16,8 @@ export const DatabaseFacts = z.object({
   tlsBackups: z.array(z.string()),
   /** When an sqlite database, which k3s makes where it finds no etcd, was last written; null: none. */
   sqliteWrittenAt: z.number().nullable(),
+  /** Size and time of each of its files; null in facts that an earlier version of the agent noted. */
+  sqlite: z.record(z.string(), z.string()).nullable().default(null),
 });
 export type DatabaseFacts = z.infer<typeof DatabaseFacts>;
 
@@ -31,10 +33,13 @@ export async function readDatabase(disk: Disk): Promise<DatabaseFacts> {
   };
   const etcd = `${K3S_DATABASE_DIRECTORY}/etcd`;
   const wal = await names(`${etcd}/member/wal`);
-  const sqlite = [];
+  const sqlite: Record<string, string> = {};
+  const written: number[] = [];
   for (const file of ["state.db", "state.db-wal"]) {
-    const written = (await stat(`${K3S_DATABASE_DIRECTORY}/${file}`))?.modifiedAt;
-    if (written !== undefined) sqlite.push(written);
+    const found = await stat(`${K3S_DATABASE_DIRECTORY}/${file}`);
+    if (found === null) continue;
+    sqlite[file] = `${found.size} ${found.modifiedAt}`;
+    written.push(found.modifiedAt);
   }
   const below = await names(K3S_DATABASE_DIRECTORY) ?? [];
   const server = await names(K3S_SERVER_DIRECTORY) ?? [];
@@ -48,7 +53,8 @@ export async function readDatabase(disk: Disk): Promise<DatabaseFacts> {
     resetFlag: below.includes("reset-flag"),
     oldDatabases: below.filter((name) => name.startsWith("etcd-old-")),
     tlsBackups: server.filter((name) => /^tls-[0-9]+$/.test(name)),
-    sqliteWrittenAt: sqlite.length === 0 ? null : Math.max(...sqlite),
+    sqliteWrittenAt: written.length === 0 ? null : Math.max(...written),
+    sqlite,
   };
 }
 
@@ -76,16 +82,14 @@ export function judgeReset(before: DatabaseFacts, now: DatabaseFacts): ResetStat
 
 /** Whether k3s has written an sqlite database since: it did not come up on etcd. */
 export function hasNewSqlite(before: DatabaseFacts, now: DatabaseFacts): boolean {
-  return now.sqliteWrittenAt !== null && now.sqliteWrittenAt !== before.sqliteWrittenAt;
+  if (before.sqlite === null || now.sqlite === null) {
+    return now.sqliteWrittenAt !== null && now.sqliteWrittenAt !== before.sqliteWrittenAt;
+  }
+  // Each file by itself: a clock that was set back can leave the newest of the times as it was.
+  return Object.entries(now.sqlite).some(([file, print]) => before.sqlite?.[file] !== print);
 }
 
-/** The folders that hold what was there before, newest last. */
-export function movedAside(before: DatabaseFacts, now: DatabaseFacts): readonly string[] {
-  return newIn(before.oldDatabases, now.oldDatabases).map((name) =>
-    `${K3S_DATABASE_DIRECTORY}/${name}`
-  );
-}
-
-function newIn(before: readonly string[], now: readonly string[]): readonly string[] {
+/** What is there now and was not before. The times in the names order nothing: a clock can be set back. */
+export function newIn(before: readonly string[], now: readonly string[]): readonly string[] {
   return now.filter((name) => !before.includes(name));
 }

@@ -1,8 +1,19 @@
+import * as z from "zod";
 import type { Disk, DiskError } from "../../ports/disk.ts";
 import { ok, type Result } from "../../result.ts";
 import { writeDocument } from "../../state/durable.ts";
-import { RESTORE_ORIGIN_FILE } from "../../state/paths.ts";
-import { DatabaseFacts, movedAside, readDatabase } from "./database.ts";
+import { K3S_DATABASE_DIRECTORY, RESTORE_ORIGIN_FILE } from "../../state/paths.ts";
+import { DatabaseFacts, newIn, readDatabase } from "./database.ts";
+
+/** What {@link noteOrigin} notes. */
+export const Origin = DatabaseFacts.extend({
+  /**
+   * The databases that failed restores have moved aside since, in the order in which the restores after
+   * them found them: the first one is the cluster's. By the times in their names it could be any.
+   */
+  moved: z.array(z.string()).default([]),
+});
+export type Origin = z.infer<typeof Origin>;
 
 /**
  * What the node showed of the database when k3s last ran on it. A restore that follows a failed one finds
@@ -13,29 +24,36 @@ import { DatabaseFacts, movedAside, readDatabase } from "./database.ts";
 export async function noteOrigin(
   disk: Disk,
   isHeld: boolean,
-): Promise<Result<DatabaseFacts, DiskError>> {
-  if (isHeld) {
-    const noted = await readOrigin(disk);
-    if (noted !== null) return ok(noted);
-  }
+): Promise<Result<Origin, DiskError>> {
   const now = await readDatabase(disk);
-  const bytes = new TextEncoder().encode(JSON.stringify(now));
+  const noted = isHeld ? await readOrigin(disk) : null;
+  if (noted === null) return await write(disk, { ...now, moved: [] });
+  const more = newIn([...noted.oldDatabases, ...noted.moved], now.oldDatabases);
+  if (more.length === 0) return ok(noted);
+  return await write(disk, { ...noted, moved: [...noted.moved, ...more] });
+}
+
+async function write(disk: Disk, origin: Origin): Promise<Result<Origin, DiskError>> {
+  const bytes = new TextEncoder().encode(JSON.stringify(origin));
   const written = await writeDocument(disk, RESTORE_ORIGIN_FILE, bytes);
-  return written.ok ? ok(now) : written;
+  return written.ok ? ok(origin) : written;
 }
 
 /** What {@link noteOrigin} noted; null where there is nothing that can be read. */
-export async function readOrigin(disk: Disk): Promise<DatabaseFacts | null> {
+export async function readOrigin(disk: Disk): Promise<Origin | null> {
   const read = await disk.read(RESTORE_ORIGIN_FILE);
   if (!read.ok || read.value === null) return null;
   try {
-    return DatabaseFacts.parse(JSON.parse(new TextDecoder().decode(read.value)));
+    return Origin.parse(JSON.parse(new TextDecoder().decode(read.value)));
   } catch {
     return null;
   }
 }
 
-/** The folder that holds the data of before, where resets moved it aside; null where none did. */
-export function oldData(origin: DatabaseFacts, now: DatabaseFacts): string | null {
-  return origin.etcd === "whole" ? movedAside(origin, now)[0] ?? null : null;
+/** The folder that holds the data of before, where a reset moved it aside; null where none did. */
+export function oldData(origin: Origin, now: DatabaseFacts): string | null {
+  if (origin.etcd !== "whole") return null;
+  const there = newIn(origin.oldDatabases, now.oldDatabases);
+  const first = origin.moved[0] ?? there[0];
+  return first !== undefined && there.includes(first) ? `${K3S_DATABASE_DIRECTORY}/${first}` : null;
 }

@@ -3,7 +3,7 @@ import type { Disk, DiskError } from "../../ports/disk.ts";
 import { ok, type Result } from "../../result.ts";
 import { writeDocument } from "../../state/durable.ts";
 import { RESTORE_DIRECTORY } from "../../state/paths.ts";
-import type { DatabaseFacts } from "./database.ts";
+import { type DatabaseFacts, newIn } from "./database.ts";
 
 /**
  * What the agent writes down once a reset is proven: exit 0, k3s's words and the disk's state, all three.
@@ -12,10 +12,17 @@ import type { DatabaseFacts } from "./database.ts";
 const Receipt = z.object({
   operation: z.string(),
   snapshot: z.string(),
-  /** The newest database and certificates that were moved aside: which reset this is about. */
+  /** The last by their names, by which an earlier version of the agent knows the reset. */
   oldDatabase: z.string().nullable(),
   tlsBackup: z.string().nullable(),
+  /**
+   * All databases and certificates that were moved aside by the end of the reset: another reset adds one,
+   * whatever time the clock shows. Receipts of earlier versions have only the two above.
+   */
+  oldDatabases: z.array(z.string()).optional(),
+  tlsBackups: z.array(z.string()).optional(),
 });
+type Receipt = z.infer<typeof Receipt>;
 
 const RECEIPT_FILE = `${RESTORE_DIRECTORY}/reset.json`;
 
@@ -26,7 +33,8 @@ export async function writeReceipt(
   snapshot: string,
   now: DatabaseFacts,
 ): Promise<Result<void, DiskError>> {
-  const receipt = { operation, snapshot, ...newest(now) };
+  const { oldDatabases, tlsBackups } = now;
+  const receipt: Receipt = { operation, snapshot, ...last(now), oldDatabases, tlsBackups };
   return await writeDocument(disk, RECEIPT_FILE, new TextEncoder().encode(JSON.stringify(receipt)));
 }
 
@@ -40,14 +48,24 @@ export async function isProven(
   if (!read.ok) return read;
   if (read.value === null) return ok(false);
   const receipt = Receipt.safeParse(parsed(read.value));
-  const { oldDatabase, tlsBackup } = newest(now);
   return ok(
     receipt.success && receipt.data.operation === operation && now.etcd === "whole" && now.named &&
-      receipt.data.oldDatabase === oldDatabase && receipt.data.tlsBackup === tlsBackup,
+      isLastReset(receipt.data, now),
   );
 }
 
-function newest({ oldDatabases, tlsBackups }: DatabaseFacts) {
+/** Whether no other reset was made since. */
+function isLastReset(receipt: Receipt, now: DatabaseFacts): boolean {
+  const { oldDatabases, tlsBackups } = receipt;
+  if (oldDatabases === undefined || tlsBackups === undefined) {
+    const { oldDatabase, tlsBackup } = last(now);
+    return receipt.oldDatabase === oldDatabase && receipt.tlsBackup === tlsBackup;
+  }
+  return newIn(oldDatabases, now.oldDatabases).length === 0 &&
+    newIn(tlsBackups, now.tlsBackups).length === 0;
+}
+
+function last({ oldDatabases, tlsBackups }: DatabaseFacts) {
   return { oldDatabase: oldDatabases.at(-1) ?? null, tlsBackup: tlsBackups.at(-1) ?? null };
 }
 

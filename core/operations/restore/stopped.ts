@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { JsonObject } from "../../json.ts";
 import { DatabaseFacts } from "./database.ts";
+import { Origin } from "./origin.ts";
 
 const Stopped = z.object({
   snapshot: z.string(),
@@ -12,7 +13,7 @@ const Stopped = z.object({
   /** What the node showed before the reset. */
   before: DatabaseFacts,
   /** What it showed when k3s last ran: the same, unless a restore before this one failed. */
-  origin: DatabaseFacts,
+  origin: Origin,
 });
 /** What stop_k3s hands on to the steps after it. */
 export type Stopped = z.infer<typeof Stopped>;

@@ -1,6 +1,6 @@
 import { K3S_DATABASE_DIRECTORY, K3S_HOLD_FILE, K3S_UNIT } from "../../state/paths.ts";
 import { type DatabaseFacts, judgeReset, type ResetState } from "./database.ts";
-import { oldData } from "./origin.ts";
+import { oldData, type Origin } from "./origin.ts";
 
 const SHOWN: Readonly<Record<Exclude<ResetState, "untouched">, string>> = {
   emptied: "the old database was moved aside and nothing whole is in its place",
@@ -20,7 +20,7 @@ const SHOWN: Readonly<Record<Exclude<ResetState, "untouched">, string>> = {
 export function stateOfNode(
   before: DatabaseFacts,
   now: DatabaseFacts,
-  origin: DatabaseFacts,
+  origin: Origin,
 ): string {
   const reset = judgeReset(before, now);
   // Untouched by this restore is no database to start k3s on where one before it left half of one.
@@ -32,9 +32,11 @@ export function stateOfNode(
       `${K3S_HOLD_FILE}, then systemctl start ${K3S_UNIT}`;
   }
   const folder = oldData(origin, now);
-  const old = folder === null
-    ? "there was no database before"
-    : `the old data is whole in ${folder}`;
+  const old = folder !== null
+    ? `the old data is whole in ${folder}`
+    : origin.etcd === "whole"
+    ? `the old data is not in ${K3S_DATABASE_DIRECTORY} any more`
+    : "there was no database before";
   return `${
     SHOWN[state]
   }; ${old}; ${held}. Do not start k3s by hand: it could come up with an empty ` +

@@ -28,7 +28,7 @@ async function confirmS3<P>(tools: StepTools<P>, of: SnapshotOf): Promise<StepEn
     "the bucket to show the snapshot",
     async () => {
       local = await findLocal(ports, directory, of);
-      const resources = await findResources(ports, of);
+      const resources = await findResources(ports, of, local);
       const known = [...new Set([...local, ...resources].map(({ file }) => file))];
       const bucket = await inBucket(tools, of, known);
       if (bucket === null) return { kind: "failed", code: "no_bucket", why: "no bucket is set" };
@@ -73,11 +73,11 @@ async function confirmLocal<P>(tools: StepTools<P>, of: SnapshotOf): Promise<Ste
   const inspection = await tools.ports.snapshotFile.inspect(path, look);
   if (!inspection.ok) return { kind: "failed", message: inspection.error.message };
   const { value } = inspection;
-  let told = await toldOf(tools, of, found.file);
+  let told = await toldOf(tools, of, found);
   const isVouchedFor = () => told?.error === null && told.size === found.size;
   if (!value.whole && value.isOther === true) {
     await lookFor(tools, "k3s to tell of the snapshot", LOOK_MS, async () => {
-      told = await toldOf(tools, of, found.file);
+      told = await toldOf(tools, of, found);
       return told === undefined ? null : true;
     });
   }
@@ -93,19 +93,19 @@ async function confirmLocal<P>(tools: StepTools<P>, of: SnapshotOf): Promise<Ste
 async function toldOf<P>(
   { ports }: StepTools<P>,
   of: SnapshotOf,
-  name: string,
+  found: FoundSnapshot,
 ): Promise<SnapshotResource | undefined> {
-  const resources = await findResources(ports, of);
-  return resources.find(({ file, location }) => file === name && location === "local");
+  const resources = await findResources(ports, of, [found]);
+  return resources.find(({ file, location }) => file === found.file && location === "local");
 }
 
 function confirmed(
   { name }: SnapshotOf,
-  { file, size, takenAt }: FoundSnapshot,
+  { file, size, namedTime }: FoundSnapshot,
   location: "s3" | "local",
   createdAt: string | null,
 ): StepEnd {
-  const created_at = createdAt ?? new Date(takenAt * 1000).toISOString();
+  const created_at = createdAt ?? new Date(namedTime * 1000).toISOString();
   const where = location === "s3" ? "the bucket" : "the node";
   return {
     kind: "done",

@@ -6,8 +6,8 @@ export interface FoundSnapshot {
   readonly file: string;
   /** Bytes. */
   readonly size: number;
-  /** Seconds since the epoch, from its name. */
-  readonly takenAt: number;
+  /** Seconds since the epoch, from its name: what the node's clock said. */
+  readonly namedTime: number;
 }
 
 /** What is known about an upload. */

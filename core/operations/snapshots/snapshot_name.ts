@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { SnapshotsBefore } from "./snapshots_before.ts";
 
 /** A snapshot's name (protocol §8): what it may be called (`--name`). */
 export const SnapshotName = z.string().regex(
@@ -7,7 +8,9 @@ export const SnapshotName = z.string().regex(
 );
 
 /** What k3s puts behind a name, and how long a file's name can be. */
-const MADE_BY_K3S = /-[0-9]{9,11}(?:\.zip)?$/;
+const MADE_BY_K3S = /-[0-9]{1,11}(?:\.zip)?$/;
+/** A clock that was never set begins in 1970: few digits are a time too. */
+const SECONDS = /^([0-9]{1,11})(?:\.zip)?$/;
 const MAX_FILE_NAME = 255;
 
 /**
@@ -30,17 +33,23 @@ export interface SnapshotOf {
   readonly name: string;
   /** What k3s may call this node. */
   readonly nodes: readonly string[];
-  /** Those taken before do not count, seconds since the epoch; 0 where the name is nobody else's. */
-  readonly notBefore: number;
+  /** What carried the name before; null where the name is nobody else's. */
+  readonly before: SnapshotsBefore | null;
 }
 
-/** When a snapshot was taken, seconds since the epoch, if `file` is one of those. */
-export function takenAt(file: string, { name, nodes, notBefore }: SnapshotOf): number | null {
+/**
+ * The time in a snapshot's file name, seconds since the epoch, if `file` carries the name. It orders what
+ * an operation has, and tells people; it never says whose a snapshot is.
+ */
+export function namedTime(
+  file: string,
+  { name, nodes }: Pick<SnapshotOf, "name" | "nodes">,
+): number | null {
   for (const node of nodes) {
     const prefix = `${name}-${node}-`;
     if (!file.startsWith(prefix)) continue;
-    const seconds = /^([0-9]{9,11})(?:\.zip)?$/.exec(file.slice(prefix.length))?.[1];
-    if (seconds !== undefined && Number(seconds) >= notBefore) return Number(seconds);
+    const seconds = SECONDS.exec(file.slice(prefix.length))?.[1];
+    if (seconds !== undefined) return Number(seconds);
   }
   return null;
 }

@@ -281,3 +281,40 @@ Deno.test("runOperation: killed at every call, a destructive step runs at most o
   });
   assert.ok(cuts > 80, `${cuts} cuts`);
 });
+
+Deno.test("keepHanded: what it keeps is on disk before the step goes on, and a repeat finds it", async () => {
+  const machine = createMachine();
+  const definition = toy({
+    only: step(async ({ handed, keepHanded }) => {
+      if (handed["list"] !== undefined) return { kind: "done", handed: { by: "a repeat" } };
+      assert.equal(await keepHanded({ list: ["old"] }), true);
+      machine.disk.crash("lost");
+      return await never();
+    }),
+  });
+  await startToy(machine, definition);
+  await machine.clock.settle();
+  const journal = await runToy(machine, definition);
+  assert.deepEqual(journal.handed, { list: ["old"], by: "a repeat" });
+  assert.equal(journal.events.length, 3, "nothing of it is told to the portal");
+});
+
+Deno.test("keepHanded: says that the program ends where the disk does not take it before", async () => {
+  const machine = createMachine();
+  let kept: boolean | null = null;
+  const definition = toy({
+    only: step(async ({ keepHanded }) => {
+      machine.disk.onCall((operation) => operation === "write" ? "full" : null);
+      kept = await keepHanded({ list: [] });
+      return { kind: "failed", message: "the program ends" };
+    }),
+  });
+  const run = await startToy(machine, definition);
+  await machine.clock.advance(20_000);
+  assert.equal(kept, null, "it waits for the disk");
+  run.stop();
+  await machine.clock.advance(1_000);
+  await run.done;
+  assert.equal(kept, false);
+  assert.deepEqual(run.journal().handed, {});
+});

@@ -106,6 +106,28 @@ Deno.test("node.drain: at its deadline it fails, says what remains, and takes ba
   assert.equal(machine.k8s.read(`/api/v1/nodes/${NODE}`)?.["annotations"], undefined);
 });
 
+Deno.test("node.drain: a clock that is set shortens and lengthens nothing", async () => {
+  for (const by of [40 * 86_400_000, -40 * 86_400_000]) {
+    const machine = withPods({ web: {}, guarded: { labels: { app: "guarded" } } });
+    putBudget(machine, 0);
+    runKubelets(machine);
+    const { get } = machine.ports.k8s;
+    let isSet = false;
+    Object.assign(machine.ports.k8s, {
+      get(...call: Parameters<typeof get>) {
+        if (!isSet) machine.clock.setWallClock(machine.clock.now() + by);
+        isSet = true;
+        return get(...call);
+      },
+    });
+    const began = machine.clock.monotonic();
+    const { result } = await drained(machine, { timeout_s: 60 });
+    assert.ok(isSet);
+    assert.equal(result?.code, "timeout");
+    assert.equal(machine.clock.monotonic() - began, 60_000);
+  }
+});
+
 Deno.test("node.drain: a Pod with two budgets, and one whose kubelet is dead, remain", async () => {
   const machine = withPods({ twice: { labels: { app: "guarded" } }, ghost: {} });
   putBudget(machine, 1);

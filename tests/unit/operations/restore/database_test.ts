@@ -4,7 +4,6 @@ import {
   type DatabaseFacts,
   hasNewSqlite,
   judgeReset,
-  movedAside,
   readDatabase,
   type ResetState,
 } from "../../../../core/operations/restore/database.ts";
@@ -17,7 +16,9 @@ const RUNNING: DatabaseFacts = {
   oldDatabases: ["etcd-old-1"],
   tlsBackups: ["tls-1"],
   sqliteWrittenAt: null,
+  sqlite: null,
 };
+const ORIGIN = { ...RUNNING, moved: [] };
 const MOVED = { ...RUNNING, oldDatabases: ["etcd-old-1", "etcd-old-2"] };
 const NO_DATABASE: DatabaseFacts = { ...RUNNING, etcd: "absent", named: false };
 
@@ -98,21 +99,21 @@ Deno.test("hasNewSqlite: one that was there and was not written is no new one", 
 });
 
 Deno.test("stateOfNode: says where the old data is, what holds k3s and what to do", () => {
-  const words = stateOfNode(RUNNING, { ...MOVED, etcd: "bare" }, RUNNING);
-  assert.deepEqual(movedAside(RUNNING, MOVED), ["/var/lib/rancher/k3s/server/db/etcd-old-2"]);
+  const words = stateOfNode(RUNNING, { ...MOVED, etcd: "bare" }, ORIGIN);
   for (const part of ["db/etcd-old-2", "/var/lib/pbx-agent/hold-k3s", "Do not start k3s by hand"]) {
     assert.ok(words.includes(part), part);
   }
-  assert.ok(!stateOfNode(RUNNING, RUNNING, RUNNING).includes("Do not start"));
+  assert.ok(!stateOfNode(RUNNING, RUNNING, ORIGIN).includes("Do not start"));
+  assert.match(stateOfNode(RUNNING, NO_DATABASE, ORIGIN), /the old data is not in \S+ any more/);
   const made = { ...RUNNING, named: false };
-  assert.match(stateOfNode(NO_DATABASE, made, NO_DATABASE), /no database before/);
+  assert.match(stateOfNode(NO_DATABASE, made, { ...NO_DATABASE, moved: [] }), /no database before/);
 });
 
 Deno.test("stateOfNode: after a restore that failed, the old data is what k3s last ran on", () => {
   const left = { ...MOVED, etcd: "bare" as const };
   const twice = { ...left, oldDatabases: [...MOVED.oldDatabases, "etcd-old-3"] };
   for (const now of [left, twice]) {
-    const words = stateOfNode(left, now, RUNNING);
+    const words = stateOfNode(left, now, ORIGIN);
     assert.match(words, /the old data is whole in \S+\/etcd-old-2;/);
     assert.match(words, /Do not start k3s by hand/);
   }
