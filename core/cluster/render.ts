@@ -1,4 +1,3 @@
-import jsone from "json-e";
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { AddonSetting } from "../protocol/desired_state.ts";
 import type { AddonTemplate } from "../protocol/release.ts";
@@ -8,6 +7,8 @@ import { type AllowedObject, allowObject } from "./allowed_object.ts";
 import { addonSecret } from "./secrets.ts";
 import { resolveOptions } from "./options.ts";
 import { platformApiOf } from "./platform_api.ts";
+import { type Budget, createBudget, TemplateFault, TooMuchWork } from "./template/budget.ts";
+import { renderTemplate } from "./template/render_template.ts";
 
 /** What a template may know of the world around its add-on. Nothing of it is secret. */
 export interface RenderWorld {
@@ -20,23 +21,37 @@ export interface RenderWorld {
 /** Most objects of one add-on, and most bytes of them all together. */
 const MAX_OBJECTS = 100;
 const MAX_BYTES = 256 * 1024;
-/** Longest list that a template may count up. */
-const MAX_RANGE = 1_000;
+
+/**
+ * Steps that one add-on's template may take (a part of it, of an expression or of a list, or 16 characters):
+ * a chart with all its values takes some hundred, and as many as are allowed take some hundredths of a
+ * second.
+ */
+const MAX_STEPS = 100_000;
+
+/** Steps of all templates of a release together, which are rendered one after the other without a pause. */
+const MAX_STEPS_OF_ALL = 1_000_000;
+
+/** The work that the templates of a release may make together. */
+export function budgetOfAll(): Budget {
+  return createBudget(MAX_STEPS_OF_ALL);
+}
 
 /**
  * The objects of an add-on that is on (operations.md, Add-ons): rendered from the verified template with
  * the options alone, each judged, and the Secret that the agent makes itself. `secrets`: the opened
- * secret options by name; they reach nothing but that Secret.
+ * secret options by name; they reach nothing but that Secret. `all`: what is left for all add-ons.
  */
 export function renderAddon(
   setting: AddonSetting,
   template: AddonTemplate,
   world: RenderWorld,
   secrets: ReadonlyMap<string, Secret>,
+  all: Budget = budgetOfAll(),
 ): Result<readonly AllowedObject[], string> {
   const options = resolveOptions(setting, template);
   if (!options.ok) return options;
-  const rendered = evaluate(template.objects as JsonValue, options.value, world);
+  const rendered = evaluate(template.objects as JsonValue, options.value, world, all);
   if (!rendered.ok) return rendered;
   const list = rendered.value;
   if (!Array.isArray(list)) return fail("the template made no list of objects");
@@ -71,6 +86,7 @@ function evaluate(
   template: JsonValue,
   options: JsonObject,
   { clusterId, nodeName, releasedAt }: RenderWorld,
+  all: Budget,
 ): Result<JsonValue, string> {
   const context = {
     options,
@@ -78,31 +94,31 @@ function evaluate(
     cluster: { id: clusterId, name: clusterId },
     node: { name: nodeName },
     now: releasedAt,
-    range: boundedRange,
   };
   try {
-    const text = JSON.stringify(jsone(template as Record<string, unknown>, context)) ?? "null";
+    const text = renderTemplate(template, context, createBudget(MAX_STEPS, all));
     if (new TextEncoder().encode(text).length > MAX_BYTES) {
       return fail(`the template made more than ${MAX_BYTES} bytes`);
     }
     // Once through JSON: nothing but plain values leaves the template, and no part of it is shared.
     return ok(JSON.parse(text));
   } catch (cause) {
+    if (cause instanceof TooMuchWork) {
+      return fail(
+        `the template takes too much work: ${cause.message}; the loops in it have to become smaller`,
+      );
+    }
     return fail(`the template does not render: ${faultOf(cause)}`);
   }
 }
 
-/** Its kind and its place: the library's own text may quote the values that it stumbled over. */
+/** Its kind and its place; no value that it stumbled over. */
 function faultOf(cause: unknown): string {
-  if (!(cause instanceof Error)) return "an error";
-  const location = "location" in cause && Array.isArray(cause.location) ? cause.location : [];
-  return location.length === 0 ? cause.name : `${cause.name} at ${location.join("").slice(0, 200)}`;
-}
-
-function boundedRange(start: number, stop: number, step = 1): number[] {
-  const length = Math.ceil((stop - start) / step);
-  if (!(length <= MAX_RANGE)) throw new RangeError("a list that long is not counted up");
-  return Array.from({ length: Math.max(length, 0) }, (_, index) => start + index * step);
+  if (cause instanceof TemplateFault) {
+    const place = cause.path.toReversed().join("").slice(0, 200);
+    return `error at ${place === "" ? "the root" : place}: ${cause.message}`;
+  }
+  return cause instanceof Error ? cause.name : "an error";
 }
 
 function secretOf(

@@ -4,7 +4,7 @@ import { openSealed, type SealingKey } from "../protocol/sealing.ts";
 import { fail, ok, type Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import type { AllowedObject } from "./allowed_object.ts";
-import { renderAddon } from "./render.ts";
+import { budgetOfAll, renderAddon } from "./render.ts";
 import { templateOf } from "./requirements.ts";
 
 /** The objects of each add-on that is on, by its name; or why there are none, for people. */
@@ -25,13 +25,14 @@ export function renderAll(
 ): Rendered {
   const world = { ...place, releasedAt: release.created_at };
   const rendered = new Map<string, Result<readonly AllowedObject[], string>>();
+  const budget = budgetOfAll();
   for (const addon of addons) {
     const template = templateOf(addon.name, release.addons);
     if (!addon.enabled || template === null) continue;
     const secrets = openOptions(addon, keys);
     rendered.set(
       addon.name,
-      secrets.ok ? renderAddon(addon, template, world, secrets.value) : secrets,
+      secrets.ok ? renderAddon(addon, template, world, secrets.value, budget) : secrets,
     );
   }
   return rendered;
