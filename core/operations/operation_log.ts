@@ -110,5 +110,5 @@ export async function pruneOperationLogs(
 
 /** The ID that a log, or a mark beside it, is named after. */
 function operationOf(name: string): string {
-  return name.replace(/\.(?:log|begun)$/, "");
+  return name.replace(/\.(?:log|begun|reboots)$/, "");
 }

@@ -12,7 +12,9 @@ export interface GateFacts {
   /** How long the gate is open after the boot, milliseconds. */
   readonly gateMs: number;
   readonly record: UpgradeRecord | null;
-  /** The return's timer came: its mark is gone. */
+  /** The agent has ordered the reboot back into the old entry, in this boot or in one before. */
+  readonly backOrdered: boolean;
+  /** The return's timer came: its mark is gone. Like an order of the agent it counts as the one return. */
   readonly timerCame: boolean;
   /** What is not healthy yet, for people; asked for in the new image only. */
   readonly findings: readonly string[];
@@ -22,6 +24,12 @@ export interface GateFacts {
 
 /** How long the new image must be healthy before it is believed, milliseconds. */
 export const STEADY_MS = 20_000;
+
+/**
+ * How long after the gate's end a node that was told to return is waited for, milliseconds: services may
+ * stop slowly, and where the order was lost the return's timer comes a minute after the gate's end.
+ */
+export const BACK_MS = 660_000;
 
 /** What follows. */
 export type GateDecision =
@@ -41,11 +49,13 @@ export type GateDecision =
  */
 export function decideGate(facts: GateFacts): GateDecision {
   const { fromEntry, toEntry, booted, bootId, elapsedMs, gateMs, record, findings } = facts;
+  const { backOrdered } = facts;
   const verdict = record?.verdict;
   if (booted === fromEntry) {
     if (record?.back !== undefined) return { kind: "back", ...record.back };
     if (verdict !== undefined) return { kind: "back", code: "gate_failed", why: verdict.why };
-    return facts.timerCame
+    // Without the record an earlier run of this step may have taken the mark away.
+    return facts.timerCame && record !== null
       ? {
         kind: "back",
         code: "gate_failed",
@@ -66,6 +76,15 @@ export function decideGate(facts: GateFacts): GateDecision {
       kind: "lost",
       why: `${verdict.why}; the node was restarted to return to ${fromEntry}, and ${what} booted`,
     };
+  }
+  // One return is all there is, whichever of the two ordered it: the agent or the timer.
+  if (backOrdered || facts.timerCame) {
+    // The boot ID is no help here: there are machines that keep it through a reboot.
+    const why = `the node was told to restart into ${fromEntry}`;
+    if (elapsedMs < gateMs + BACK_MS) return { kind: "wait", why };
+    const what = booted ?? "an image that is not known";
+    const reason = verdict === undefined ? "" : `${verdict.why}; `;
+    return { kind: "lost", why: `${reason}${why}, and ${what} runs` };
   }
   if (verdict !== undefined) return { kind: "return", why: verdict.why };
   if (booted !== null && booted !== toEntry) {

@@ -5,7 +5,8 @@ import { planOf } from "./handed.ts";
 import { healthFindings } from "./health.ts";
 import type { UpgradeParams } from "./params.ts";
 import { upgradeOf, type UpgradeRecord, writeUpgrade } from "./record.ts";
-import { disarmReturn } from "./return_timer.ts";
+import { noteOrder, readOrders } from "./reboot_orders.ts";
+import { disarmReturn, returnInThisBootOnly } from "./return_timer.ts";
 import { waitForTheEnd } from "./restart.ts";
 import { takeBack } from "./take_back.ts";
 
@@ -66,6 +67,7 @@ function openWatch(tools: Tools) {
       entry ??= (await boot.booted()).entry;
       const { bootId, uptimeSeconds } = await machine.facts();
       const record = await upgradeOf(disk, id);
+      const { back } = await readOrders(disk, id);
       // The mark goes with the return; it cannot have gone in the old image, which never lets the timer come.
       const mark = await disk.stat(RETURN_MARK_FILE);
       const expected = { node: node.binding.node_name, k3sVersion: k3s_version, bootId };
@@ -86,7 +88,8 @@ function openWatch(tools: Tools) {
         elapsedMs: Math.max((uptime - base) * 1000, now - startedAt),
         gateMs: node.gateMs,
         record,
-        timerCame: record !== null && mark.ok && mark.value === null,
+        backOrdered: back,
+        timerCame: mark.ok && mark.value === null,
         findings,
         healthyForMs: healthySince === null ? 0 : now - healthySince,
       };
@@ -130,15 +133,17 @@ async function noteBack(
 }
 
 /**
- * Restarts into the old image. Why is on disk first, so that the operation can say it there; where even
- * that cannot be written, the node returns all the same.
+ * Restarts into the old image: once, whatever becomes of it. Why is on disk first, so that the operation
+ * can say it there. Where the order cannot be noted it is not given, and where it is lost it is not
+ * repeated: the return's timer, which runs in this boot, restarts the node then. From the order on the
+ * timer does not start in a later boot, because that would be a second return.
  */
 async function returnToOld(
   tools: Tools,
   { why }: Extract<GateDecision, { kind: "return" }>,
   { bootId, record, fromEntry }: GateFacts,
 ): Promise<void> {
-  const { ports, say } = tools;
+  const { id, ports, say } = tools;
   const { boot, clock, disk, systemd } = ports;
   if (record !== null && record.verdict === undefined && bootId !== null) {
     const at = new Date(clock.now()).toISOString();
@@ -152,6 +157,12 @@ async function returnToOld(
     for (const set of [await boot.setDefault(fromEntry), await boot.setOneShot(null)]) {
       if (!set.ok) await say(set.error.message);
     }
+  }
+  const bounded = await returnInThisBootOnly(ports);
+  const noted = bounded.ok ? await noteOrder(disk, id, "back") : bounded;
+  if (!noted.ok) {
+    await say(`the return's timer restarts the node, because the agent may not: ${noted.error}`);
+    return await clock.sleep(LOOK_MS, tools.signal);
   }
   const told = await systemd.reboot();
   if (!told.ok) await say(told.error.message);

@@ -1,8 +1,9 @@
-import { UPGRADE_FILE } from "../../state/paths.ts";
 import type { Probe, StepEnd, StepTools } from "../definition.ts";
 import { dropImage } from "./drop_image.ts";
 import { planOf } from "./handed.ts";
 import type { UpgradeParams } from "./params.ts";
+import { noteOrder, readOrders } from "./reboot_orders.ts";
+import { type RebootEvidence, type RebootVerdict, rebootVerdict } from "./reboot_verdict.ts";
 import { readUpgrade, removeUpgrade, writeUpgrade } from "./record.ts";
 import { armReturn, disarmReturn } from "./return_timer.ts";
 import { isStaged } from "./stage_slot.ts";
@@ -16,10 +17,27 @@ export const DOWN_MS = 600_000;
 const TOLD_MS = 10_000;
 
 /**
- * Starts the new image once. On the way nothing is lost by a cut: first the way back (the old image
- * is the default, the return's timer armed), then the record, then the one boot, then the reboot.
+ * Starts the new image once. The first run is judged by the evidence as every later one is: state.json
+ * may have been put back to a moment before this step, and the node may have rebooted since.
  */
 export async function restart(tools: Tools): Promise<StepEnd> {
+  const probe = await probeRestart(tools);
+  switch (probe.kind) {
+    case "not_begun":
+      return await goDown(tools);
+    case "completed":
+      return { kind: "done", evidence: probe.evidence };
+    case "unclear":
+      return { kind: "failed", code: "unclear", message: probe.message };
+  }
+}
+
+/**
+ * Reboots into the new image. A cut on the way loses nothing: first the way back (the old image is the
+ * default, the return's timer is armed), then the record, the one-shot entry, the note that the reboot is
+ * ordered, and last the order itself.
+ */
+async function goDown(tools: Tools): Promise<StepEnd> {
   const { id, ports, node } = tools;
   const { boot, disk, machine } = ports;
   const plan = planOf(tools.handed);
@@ -41,6 +59,8 @@ export async function restart(tools: Tools): Promise<StepEnd> {
   const once = await boot.setOneShot(boot_entry);
   if (!once.ok) return await undo(tools, once.error.message);
   await tools.say(`${boot_entry} starts at the next boot, once; ${from_entry} stays the default`);
+  const noted = await noteOrder(disk, id, "there");
+  if (!noted.ok) return await undo(tools, `the reboot cannot be noted: ${noted.error}`);
   const told = await ports.systemd.reboot();
   if (!told.ok) {
     // The shutdown that systemctl began ends it as well, maybe before this program hears of it.
@@ -68,7 +88,7 @@ async function undo(tools: Tools, why: string): Promise<StepEnd> {
   return { kind: "failed", code: "reboot_failed", message: `the old image runs on: ${why}${rest}` };
 }
 
-/** Takes everything back that would start the new image; what is left of it, for people. */
+/** Takes everything back that would start the new image; what could not be taken back, as the end of a message. */
 async function clearAway(tools: Tools): Promise<string> {
   const { ports } = tools;
   const left: string[] = [];
@@ -84,35 +104,67 @@ async function clearAway(tools: Tools): Promise<string> {
 }
 
 /**
- * What the node shows of a restart that was cut short. In the same boot nothing has happened yet that
- * cannot be done again. In another one it has happened, whichever image came up: that is for the health
- * gate to judge. A record that is not there yet means that the new image cannot have been started; of one
- * that nobody can read, only the new image itself tells.
+ * What the node shows of the reboot (see {@link rebootVerdict}). Where it may still go down, the agent
+ * waits for that before it judges: a shutdown can end and restart the agent before it ends the node. What
+ * is unclear leaves nothing behind that would start the new image.
  */
 export async function probeRestart(tools: Tools): Promise<Probe> {
-  const { id, ports, handed } = tools;
-  const { bootId } = await ports.machine.facts();
-  const { entry } = await ports.boot.booted();
-  const record = await readUpgrade(ports.disk);
-  if (!record.ok || (record.value.kind !== "loaded" && record.value.kind !== "absent")) {
-    const { boot_entry, from_entry } = planOf(handed);
-    if (entry === boot_entry) return { kind: "completed", evidence: `${boot_entry} booted` };
-    // Elsewhere the return stands: it leads back.
-    const left = entry === from_entry ? await clearAway(tools) : "";
-    const message =
-      `${UPGRADE_FILE} cannot be read, and ${entry ?? "an image that is not known"} ` +
-      `runs${left}; a new cluster.upgrade may follow`;
-    return { kind: "unclear", message };
+  let verdict = await lookAtReboot(tools);
+  if (verdict.kind === "unclear" && verdict.mayGoDown) {
+    await tools.say(`the reboot was ordered and the node may still go down: ${verdict.message}`);
+    await waitForTheEnd(tools);
+    if (!tools.signal.aborted) verdict = await lookAtReboot(tools);
   }
-  if (record.value.kind === "absent" || record.value.value.operation !== id) {
-    return { kind: "not_begun" };
-  }
-  if (bootId === null) {
-    return { kind: "unclear", message: "the kernel does not tell its boot ID" };
-  }
-  const { boot_id: before } = record.value.value;
-  if (bootId === before) return { kind: "not_begun" };
-  const evidence = `the boot ID was ${before} and is ${bootId}; ` +
-    `${entry ?? "an image that is not known"} booted`;
-  return { kind: "completed", evidence };
+  if (verdict.kind !== "unclear") return verdict;
+  const { message } = verdict;
+  if (tools.signal.aborted) return { kind: "unclear", message };
+  const left = await leaveOld(tools);
+  return { kind: "unclear", message: `${message}${left}; a new cluster.upgrade may follow` };
+}
+
+async function lookAtReboot({ id, ports, handed }: Tools): Promise<RebootVerdict> {
+  const { boot, disk, machine } = ports;
+  const plan = planOf(handed);
+  const { bootId, uptimeSeconds } = await machine.facts();
+  const { entry } = await boot.booted();
+  const view = await boot.look();
+  const found = await readUpgrade(disk);
+  const { there } = await readOrders(disk, id);
+  return rebootVerdict({
+    ordered: there,
+    record: recordEvidence(found, id),
+    bootId,
+    uptimeSeconds,
+    fromEntry: plan.from_entry,
+    toEntry: plan.boot_entry,
+    booted: entry,
+    loader: view.ok ? { oneShot: view.value.oneShot, default: view.value.default } : null,
+  });
+}
+
+function recordEvidence(
+  found: Awaited<ReturnType<typeof readUpgrade>>,
+  id: string,
+): RebootEvidence["record"] {
+  if (!found.ok) return { kind: "unreadable" };
+  if (found.value.kind === "absent") return { kind: "absent" };
+  if (found.value.kind !== "loaded") return { kind: "unreadable" };
+  const { operation, boot_id, uptime_s } = found.value.value;
+  if (operation !== id) return { kind: "absent" };
+  return { kind: "whole", bootId: boot_id, uptimeSeconds: uptime_s };
+}
+
+/**
+ * Leaves the node so that it restarts into the old image only. Where the old image runs, all of the
+ * upgrade goes; anywhere else the return stays armed, because it leads back, once.
+ */
+async function leaveOld(tools: Tools): Promise<string> {
+  const { boot } = tools.ports;
+  const { from_entry, boot_entry } = planOf(tools.handed);
+  const { entry } = await boot.booted();
+  const view = await boot.look();
+  if (!view.ok || view.value.default === boot_entry) await boot.setDefault(from_entry);
+  if (entry === from_entry) return await clearAway(tools);
+  const cleared = await boot.setOneShot(null);
+  return cleared.ok ? "" : `; the one-shot entry cannot be cleared: ${cleared.error.message}`;
 }

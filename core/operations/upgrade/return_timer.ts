@@ -36,6 +36,24 @@ export async function armReturn(
   return marked.ok ? ok(undefined) : fail(marked.error.message);
 }
 
+/**
+ * Lets the timer that runs go on, and none start in a later boot. Before the agent itself orders the
+ * return: of the two only one may restart the node, and the timer is what is left where the order is lost.
+ */
+export async function returnInThisBootOnly(
+  { disk, systemd }: TimerPorts,
+): Promise<Result<void, string>> {
+  const disabled = await systemd.disable(RETURN_TIMER);
+  if (!disabled.ok) return fail(disabled.error.message);
+  // Without the folder there is no link either.
+  const wants = `${SYSTEMD_DIRECTORY}/timers.target.wants`;
+  const there = await disk.stat(wants);
+  if (!there.ok) return fail(there.error.message);
+  if (there.value === null) return ok(undefined);
+  const synced = await disk.syncDirectory(wants);
+  return synced.ok ? ok(undefined) : fail(synced.error.message);
+}
+
 /** Takes the return away, the mark first: what fires in between does nothing. Can be repeated. The error is for people. */
 export async function disarmReturn({ disk, systemd }: TimerPorts): Promise<Result<void, string>> {
   for (const path of [`${RETURN_MARK_FILE}.tmp`, RETURN_MARK_FILE]) {

@@ -1,21 +1,57 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { cutMatrix, type CutPoint, runCuts } from "./cut_matrix.ts";
-import { upgradeCase } from "./upgrade_case.ts";
-import { type Behaviour, createUpgradeMachine } from "./upgrade_world.ts";
+import { cutMatrix, type CutPoint, runCut, runCuts } from "./cut_matrix.ts";
+import { isLostOrder, upgradeCase } from "./upgrade_case.ts";
+import { type Behaviour, type BootOptions, createUpgradeMachine } from "./upgrade_world.ts";
 
 /** All moments of all calls, bad images too, and thousands of walks: minutes. */
 const IS_LONG = Deno.env.get("PBX_LONG") === "1";
 
 Deno.test("cluster.upgrade: killed at any call, it ends on the proven image or on the one before", async () => {
-  // Only a boot in the new image's trial can take a good one from the node; anything else, it goes on.
-  const one = upgradeCase(() => createUpgradeMachine(), (_machine, { result, cut }) => {
-    const mayFail = cut?.power !== undefined && result.code === "fell_back";
+  // Only a boot in the new image's trial and a lost order to reboot can take a good one from the node.
+  let lost = 0;
+  const one = upgradeCase(() => createUpgradeMachine(), (_machine, outcome) => {
+    const { result, cut } = outcome;
+    if (isLostOrder(outcome)) lost += 1;
+    const mayFail = isLostOrder(outcome) || cut?.power !== undefined && result.code === "fell_back";
     assert.ok(result.state === "succeeded" || mayFail, JSON.stringify(result));
   });
   const cuts = await cutMatrix(one, IS_LONG ? "each" : "in_turn");
   assert.ok(cuts > 250, String(cuts));
+  assert.ok(lost > 0 && lost <= 12, `${lost} cuts between the note and the order`);
 });
+
+/** Machines whose boot ID, uptime or both say after a reboot that there was none. */
+const LIARS: readonly BootOptions[] = [
+  { bootIds: "kept" },
+  { bootIds: "kept", uptime: "host" },
+  { bootIds: "cloned" },
+  { bootIds: "cloned", uptime: "host" },
+];
+for (const options of LIARS) {
+  const what = JSON.stringify(options);
+  for (const behaviour of ["good", "panics", "no_agent", "not_ready"] as const) {
+    Deno.test(`cluster.upgrade: ${what}: an image that is ${behaviour} takes two reboots at most`, async () => {
+      const setUp = () => createUpgradeMachine([behaviour], options);
+      const { result } = await runCut(
+        upgradeCase(setUp, ({ boots }) => {
+          assert.ok(boots.length <= 3, String(boots));
+        }),
+        null,
+      );
+      assert.equal(result.state, behaviour === "good" ? "succeeded" : "failed");
+    });
+  }
+  Deno.test({
+    name: `cluster.upgrade: ${what}: killed at any call, it reboots twice at most`,
+    ignore: !IS_LONG,
+    async fn() {
+      for (const behaviour of ["good", "panics", "not_ready"] as const) {
+        await cutMatrix(upgradeCase(() => createUpgradeMachine([behaviour], options)), "in_turn");
+      }
+    },
+  });
+}
 
 for (const behaviour of ["panics", "no_agent", "not_ready"] as const) {
   Deno.test({
@@ -45,11 +81,12 @@ Deno.test("cluster.upgrade: random walks of cuts through machines of every syste
     version: fc.constantFrom(252, 254, 257, 262),
     cuts: fc.array(CUT, { maxLength: 6 }),
     isTruncated: fc.nat({ max: 9 }).map((number) => number === 0),
+    boot: fc.constantFrom<BootOptions>({}, {}, ...LIARS),
   });
   await fc.assert(
-    fc.asyncProperty(walk, async ({ behaviours, version, cuts, isTruncated }) => {
+    fc.asyncProperty(walk, async ({ behaviours, version, cuts, isTruncated, boot }) => {
       const setUp = () => {
-        const machine = createUpgradeMachine([...behaviours], { version });
+        const machine = createUpgradeMachine([...behaviours], { version, ...boot });
         if (isTruncated) machine.losesImage = true;
         return machine;
       };

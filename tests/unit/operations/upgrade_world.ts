@@ -71,6 +71,18 @@ export interface UpgradeMachine extends Machine {
   readonly boots: string[];
 }
 
+/** How a machine identifies its boots. */
+export interface BootOptions {
+  /**
+   * `kept`: every boot has the same ID, as in a container or a lab. `cloned`: two IDs take turns, as on a
+   * machine that is put back to a state of before; the boot after the return has that of the one before
+   * the upgrade.
+   */
+  readonly bootIds?: "fresh" | "kept" | "cloned";
+  /** `host`: the uptime goes on through reboots, as a container's does. */
+  readonly uptime?: "own" | "host";
+}
+
 const SEED = new Secret(new Uint8Array(32).fill(7));
 
 /** The manifest of the new release, as its envelope. */
@@ -115,7 +127,9 @@ export async function openUpgradeAgent(ports: Ports, stop?: AbortSignal): Promis
 /** A machine that runs release 1.0.0, with 0.9.0 beside it; none of them is pinned as the default. */
 export function createUpgradeMachine(
   behaviours: Behaviour[] = ["good"],
-  options: Omit<FakeLoaderOptions, "disk"> = {},
+  { bootIds = "fresh", uptime = "own", ...options }:
+    & Omit<FakeLoaderOptions, "disk">
+    & BootOptions = {},
 ): UpgradeMachine {
   const state = { bootedAt: 0, down: false, agent: true, boot: 0 };
   const made: { loader?: FakeLoader; artifacts?: FakeArtifacts; k3s?: FakeK3s } = {};
@@ -135,7 +149,8 @@ export function createUpgradeMachine(
       machine: {
         ...host,
         async facts() {
-          const uptimeSeconds = Math.floor((clock.monotonic() - state.bootedAt) / 1000);
+          const since = uptime === "own" ? state.bootedAt : -86_400_000;
+          const uptimeSeconds = Math.floor((clock.monotonic() - since) / 1000);
           return { ...await host.facts(), uptimeSeconds };
         },
       },
@@ -209,6 +224,8 @@ export function createUpgradeMachine(
       for (;;) {
         bare.reboot();
         state.boot += 1;
+        const number = bootIds === "kept" ? 1 : state.boot % 2;
+        if (bootIds !== "fresh") bare.host.set({ bootId: bootIdOf(number) });
         state.down = false;
         state.bootedAt = bare.clock.monotonic();
         if (machine.losesImage && loader.variables.has("LoaderEntryOneShot")) {
@@ -233,6 +250,10 @@ export function createUpgradeMachine(
   };
   layOut(machine);
   return machine;
+}
+
+function bootIdOf(number: number): string {
+  return `00000000-0000-4000-9000-${String(number).padStart(12, "0")}`;
 }
 
 function layOut(machine: UpgradeMachine): void {
