@@ -1,27 +1,46 @@
+import { whyNotAgent } from "../state/custody.ts";
 import { K3S_UNIT } from "../state/paths.ts";
 import type { BoundContext } from "./context.ts";
 import { custodyOfNode } from "./custody.ts";
 
+/** What came of it: settled for this boot, or why it has to be tried again. */
+export type BootNoted = { readonly done: true } | { readonly done: false; readonly why: string };
+
+const DONE: BootNoted = { done: true };
+
 /**
- * Remembers the boot. After a new one k3s is started where nothing did: its unit may not be enabled on
- * this image. Within a boot a stopped k3s stays stopped, because somebody stopped it.
+ * Starts k3s after a boot that did not: its unit may not be enabled on this image. The boot counts as noted
+ * only once k3s was started or seen to run in it, so neither a kill nor a systemctl that fails leaves k3s
+ * stopped; from then on a stopped k3s stays stopped, because somebody stopped it. To be repeated until it
+ * is done.
  */
-export async function noteBoot(context: BoundContext): Promise<void> {
+export async function noteBoot(context: BoundContext): Promise<BootNoted> {
   const { ports, store } = context;
   const { bootId } = await ports.machine.facts();
-  const before = store.state.boot_id;
-  if (bootId === null || bootId === before) return;
+  if (bootId === null || bootId === store.state.boot_id) return DONE;
+  const why = startsK3s(context) ? await startStopped(context) : null;
+  if (why !== null) return { done: false, why };
   await store.keep((state) => ({ ...state, boot_id: bootId }));
-  const { first_start } = store.state;
-  if (before === null || first_start === "configure" || first_start === "start") return;
-  if ((await custodyOfNode(context)).who !== "agent") return;
-  if (await ports.systemd.unitState(K3S_UNIT) !== "inactive") return;
-  const started = await ports.systemd.start(K3S_UNIT);
-  ports.log.write(
-    started.ok ? "info" : "warn",
-    "k3s_started_after_boot",
-    started.ok
-      ? `${K3S_UNIT} was not started by this boot, so the agent started it`
-      : `${K3S_UNIT} does not start: ${started.error.message}`,
-  );
+  return DONE;
+}
+
+/** Whether a boot has to start k3s: not the first one of the agent, nor while the first start does it. */
+function startsK3s({ store }: BoundContext): boolean {
+  const { boot_id, first_start } = store.state;
+  return boot_id !== null && first_start !== "configure" && first_start !== "start";
+}
+
+/** Starts k3s where this boot has not; why that has to be tried again, or null. */
+async function startStopped(context: BoundContext): Promise<string | null> {
+  const { systemd, log } = context.ports;
+  const unit = await systemd.unitState(K3S_UNIT);
+  if (unit === "unknown") return `systemd does not tell the state of ${K3S_UNIT}`;
+  if (unit !== "inactive") return null;
+  const whyNot = whyNotAgent(await custodyOfNode(context));
+  if (whyNot !== null) return `${K3S_UNIT} is not started: ${whyNot}`;
+  const started = await systemd.start(K3S_UNIT);
+  if (!started.ok) return `${K3S_UNIT} does not start: ${started.error.message}`;
+  const message = `${K3S_UNIT} was not started by this boot, so the agent started it`;
+  log.write("info", "k3s_started_after_boot", message);
+  return null;
 }

@@ -1,6 +1,7 @@
 import { type Leader, RENEW_MS } from "../cluster/leader.ts";
 import { isOwed } from "../operations/outbox.ts";
 import { definitionOf } from "../operations/registry.ts";
+import { backoffMs } from "../protocol/backoff.ts";
 import type { BoundContext } from "./context.ts";
 import { custodyBy, guardedK8s } from "./custody.ts";
 import { cycle, type CycleParts, openCycleParts } from "./cycle.ts";
@@ -10,7 +11,7 @@ import type { LifeEvent } from "./life.ts";
 import { noteBoot } from "./note_boot.ts";
 import { operate } from "./operate.ts";
 import { type InFlight, sendEvents } from "./send_events.ts";
-import { settleUpgrade } from "./settle_upgrade.ts";
+import { isUpgrading, settleUpgrade } from "./settle_upgrade.ts";
 import { openWaker, type Waker } from "./waker.ts";
 
 /** A cycle comes up to this part of its length sooner or later: 30 s give or take 5 s (protocol §4). */
@@ -21,6 +22,9 @@ const LEAST_PAUSE = 1 / 30;
 const FIRST_START_MS = 2_000;
 /** What is waited for is said at most this often, milliseconds. */
 const SAY_MS = 60_000;
+
+/** The longest pause between two attempts to do what a boot asks for, milliseconds. */
+const MAX_BOOT_PAUSE_MS = 60_000;
 
 /** How serving ended. `installed`: another version of the program is in place. */
 export type ServeEnd = "revoked" | "aborted" | "installed";
@@ -45,6 +49,8 @@ export async function serve(
   const operations = new AbortController();
   // In this order where two are due at once: what the first sync brings is there when k3s starts.
   const tasks = [
+    bootTask(context),
+    settleTask(context),
     tokenTask(context),
     leaderTask(context, parts.leader, waker),
     cycleTask(context, parts),
@@ -53,8 +59,6 @@ export async function serve(
     operationTask(context, { leader: parts.leader, waker, over: operations.signal }),
   ];
   const { clock } = context.ports;
-  await noteBoot(context);
-  await settleUpgrade(context);
   while (!context.stop.aborted) {
     // The request of an operation may have been refused beside the other tasks.
     if (context.store.state.revoked) {
@@ -81,6 +85,47 @@ export async function serve(
     return end;
   }
   return "aborted";
+}
+
+/** What a boot asks for is tried again until it is done, with growing pauses, and never after that. */
+function bootTask(context: BoundContext): Task {
+  const { clock, log, random } = context.ports;
+  let due: number | null = clock.monotonic();
+  let failures = 0;
+  let said = "";
+  return {
+    due: () => due,
+    async run() {
+      const noted = await noteBoot(context);
+      if (noted.done) {
+        due = null;
+        return null;
+      }
+      const pause = Math.min(backoffMs(++failures, random.fraction()), MAX_BOOT_PAUSE_MS);
+      due = clock.monotonic() + pause;
+      if (noted.why !== said) {
+        said = noted.why;
+        log.write("warn", "k3s_not_started_after_boot", `${noted.why}; will try again`);
+      }
+      return null;
+    },
+  };
+}
+
+/** Clears up behind an upgrade: at the start, and after each one that ends; again until it is done. */
+function settleTask(context: BoundContext): Task {
+  const { clock } = context.ports;
+  let due: number | null = clock.monotonic();
+  return {
+    due() {
+      if (isUpgrading(context)) due = clock.monotonic();
+      return isUpgrading(context) ? null : due;
+    },
+    async run() {
+      due = await settleUpgrade(context) ? null : clock.monotonic() + context.cycleMs;
+      return null;
+    },
+  };
 }
 
 /** The used token leaves the configuration; tried again while the disk does not take it. */
