@@ -7,8 +7,10 @@ import { NODE_LEASES, type NodeLife, nodeLives, NODES, staleNodes } from "./stal
 
 type Tools = StepTools<RestoreParams>;
 
-/** How long a Node has to show that it is there, milliseconds. */
+/** How long a Node has to show that it is there, milliseconds of an API that answers. */
 const GRACE_MS = 120_000;
+/** Between two looks, as a kubelet renews its Lease. */
+const LOOK_MS = 10_000;
 
 /** The Nodes that wait_api found, by name and UID. */
 const Found = z.object({ nodes: z.array(z.object({ name: z.string(), uid: z.string() })) });
@@ -27,17 +29,16 @@ export async function otherNodes({ ports, node }: Tools): Promise<readonly NodeL
 
 /** Deletes the Nodes of before that are not there any more, but never the own one. */
 export async function forgetStaleNodes(tools: Tools): Promise<StepEnd> {
-  const { ports, say, signal } = tools;
+  const { say } = tools;
   const { nodes: found } = Found.parse(tools.handed);
   const before = await listed(tools);
   if (before === null) return NO_LIST;
   if (before.length > 0) {
     const names = before.map(({ name }) => name).join(", ");
     await say(`waiting ${GRACE_MS / 1000} s for signs of life of ${names}`);
-    await ports.clock.sleep(GRACE_MS, signal);
-    const now = signal.aborted ? null : await listed(tools);
-    if (now === null) return NO_LIST;
-    for (const stale of staleNodes(before, now)) {
+    const silent = await silentNodes(tools, before);
+    if (silent === null) return NO_LIST;
+    for (const stale of silent) {
       const end = await forget(tools, stale);
       if (end.kind === "refused") {
         return { kind: "failed", message: `Node ${stale.name} cannot be deleted: ${end.why}` };
@@ -59,6 +60,31 @@ export async function forgetStaleNodes(tools: Tools): Promise<StepEnd> {
     handed: { forgotten_nodes: gone },
     evidence: gone.length === 0 ? "no Node is stale" : `these Nodes are gone: ${gone.join(", ")}`,
   };
+}
+
+/**
+ * The Nodes that show no sign of life; null where the step has to end before that is known. Only time
+ * between two answers of the API counts, and no more of it than a look takes: no kubelet can renew its
+ * Lease while the API is away or this machine stands still.
+ */
+async function silentNodes(
+  tools: Tools,
+  before: readonly NodeLife[],
+): Promise<readonly NodeLife[] | null> {
+  const { ports: { clock }, signal } = tools;
+  let silent = before;
+  let countedMs = 0;
+  let answeredAt: number | null = clock.monotonic();
+  while (silent.length > 0 && countedMs < GRACE_MS) {
+    await clock.sleep(LOOK_MS, signal);
+    if (signal.aborted) return null;
+    const now = await otherNodes(tools);
+    const at = clock.monotonic();
+    if (now !== null) silent = staleNodes(silent, now);
+    if (now !== null && answeredAt !== null) countedMs += Math.min(at - answeredAt, LOOK_MS);
+    answeredAt = now === null ? null : at;
+  }
+  return silent;
 }
 
 const NO_LIST: StepEnd = { kind: "failed", message: "the API does not list the Nodes" };

@@ -30,7 +30,7 @@ export async function snapshotDirectory(ports: Ports): Promise<string> {
   return directory !== null && directory.startsWith("/") ? directory : K3S_SNAPSHOT_DIRECTORY;
 }
 
-/** What k3s may call this node in a snapshot's file name. */
+/** What k3s may call this node, also in a snapshot's file name: it writes names in lower case. */
 export async function nodeNames(ports: Ports, node: NodeFacts): Promise<readonly string[]> {
   const settings = await readK3sSettings(ports.disk);
   const { hostName } = await ports.machine.facts();
@@ -39,7 +39,7 @@ export async function nodeNames(ports: Ports, node: NodeFacts): Promise<readonly
     settings.ok ? settings.value.nodeName : null,
     hostName,
   ];
-  return [...new Set(names.filter((name) => name !== null && name !== ""))] as string[];
+  return [...new Set(names.flatMap((name) => name ? [name, name.toLowerCase()] : []))];
 }
 
 /** The operation's snapshots on the node's disk, newest first. What cannot be read is not there. */

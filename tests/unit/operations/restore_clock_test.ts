@@ -160,3 +160,33 @@ Deno.test("hasNewSqlite: one that is written with a clock that was set back is a
     "facts of an earlier version",
   );
 });
+
+Deno.test("cluster.restore: a Node has two minutes of an API that answers to show that it lives", async () => {
+  const machine = createRestoreMachine();
+  const { list } = machine.ports.k8s;
+  let leases = 0;
+  Object.assign(machine.ports.k8s, {
+    list(...call: Parameters<typeof list>) {
+      if (call[0].resource === "leases" && ++leases === 2) {
+        // Right after the first look of forget_stale_nodes, and for longer than the two minutes.
+        void machine.clock.sleep(1_000).then(() => machine.k8s.breakWith({ kind: "down" }));
+        void machine.clock.sleep(151_000).then(() => machine.k8s.breakWith(null));
+      }
+      return list(...call);
+    },
+  });
+  const outcome = await restore(machine, "op_1");
+  assertRestored(machine, outcome);
+  assert.deepEqual(outcome.result.output?.["forgotten_nodes"], ["gone-1"]);
+  assert.ok(machine.k8s.read("/api/v1/nodes/alive-1") !== null);
+});
+
+Deno.test("cluster.restore: while every Node shows that it lives nobody waits", async () => {
+  const machine = createRestoreMachine();
+  await machine.k8s.remove({ apiVersion: "v1", resource: "nodes", name: "gone-1" });
+  const began = machine.clock.monotonic();
+  const outcome = await restore(machine, "op_1");
+  assertRestored(machine, outcome);
+  assert.deepEqual(outcome.result.output?.["forgotten_nodes"], []);
+  assert.ok(machine.clock.monotonic() - began < 90_000);
+});

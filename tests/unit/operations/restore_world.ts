@@ -213,7 +213,7 @@ function comeUp(machine: RestoreMachine): void {
   const renew = async () => {
     for (let times = 0; times < 20; times++) {
       await clock.sleep(10_000);
-      lease(machine, "alive-1");
+      if (await k8s.ready()) lease(machine, "alive-1");
     }
   };
   void renew();

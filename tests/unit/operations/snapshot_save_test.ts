@@ -51,6 +51,18 @@ Deno.test("snapshot.save: an older one of the same name is not this operation's"
   assert.notEqual(result.output?.["file"], `weekly-${NODE}-1700000000`);
 });
 
+Deno.test("snapshot.save: k3s writes a node's name in lower case", async () => {
+  const { result } = await saved({ local: false, upload: "never" }, ({ host, disk, s3, clock }) => {
+    host.set({ hostName: "SRV-A" });
+    void clock.sleep(1_000).then(() => {
+      const bytes = new TextEncoder().encode("any bytes");
+      disk.put(`/var/lib/rancher/k3s/server/db/snapshots/pbx-${ID}-srv-a-1767268800`, bytes);
+      s3.put(`${CLUSTER}/pbx-${ID}-srv-a-1767268800`, bytes);
+    });
+  });
+  assert.equal(result.output?.["file"], `pbx-${ID}-srv-a-1767268800`, JSON.stringify(result));
+});
+
 Deno.test("snapshot.save: gone on with after a boot, it waits for k3s to be up", async () => {
   const { machine, result } = await saved({}, ({ k8s, clock, ports }) => {
     k8s.breakWith({ kind: "down" });
