@@ -28,6 +28,8 @@ export interface Arguments {
   readonly operation?: string;
   /** `uninstall`: carry it out. */
   readonly yes: boolean;
+  /** `uninstall`: where k3s is held, remove the agent and leave k3s held. */
+  readonly leaveHeld: boolean;
   /** `run`, in labs only: this far apart are the cycles, milliseconds. */
   readonly cycleMs?: number;
   /** `run`, in labs only: a new version has this long to sync, milliseconds. */
@@ -44,7 +46,9 @@ const USAGE = `usage: pbx-agent COMMAND [--root DIR]
                      what the portal asked for and what came of it; one of them with steps and log
   plan [--json]      what the next cycle would change in the cluster, and why; writes nothing
   version            the version, and the IDs of the built-in release keys
-  uninstall [--yes]  say what would be removed; with --yes remove it. k3s and its data stay
+  uninstall [--yes] [--leave-k3s-held]
+                     say what would be removed; with --yes remove it. k3s and its data stay. While
+                     k3s is held by a restore it refuses, or leaves k3s held
   simulate           a fleet of agents in memory against a portal, to test that; --help
   help               this text
 
@@ -70,7 +74,7 @@ const FLAGS: Readonly<Record<Command, readonly string[]>> = {
   operations: ["json"],
   plan: ["json"],
   version: [],
-  uninstall: ["yes"],
+  uninstall: ["yes", "leave-k3s-held"],
   rollback: [],
   help: [],
 };
@@ -90,6 +94,7 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
         text: { type: "boolean" },
         json: { type: "boolean" },
         yes: { type: "boolean" },
+        "leave-k3s-held": { type: "boolean" },
         cycle: { type: "string" },
         trial: { type: "string" },
         gate: { type: "string" },
@@ -100,7 +105,9 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
     return fail(error instanceof Error ? firstSentence(error.message) : String(error));
   }
   const { values, positionals } = parsed;
-  if (values.help === true) return ok({ command: "help", text: false, json: false, yes: false });
+  if (values.help === true) {
+    return ok({ command: "help", text: false, json: false, yes: false, leaveHeld: false });
+  }
   const [name = lab ? "run" : undefined, ...rest] = positionals;
   if (name === undefined) return fail("no command is named");
   const command = COMMANDS.find((known) => known === name);
@@ -126,6 +133,7 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
     json: values.json === true,
     ...(operation === undefined ? {} : { operation }),
     yes: values.yes === true,
+    leaveHeld: values["leave-k3s-held"] === true,
     ...(values.cycle === undefined ? {} : { cycleMs: Number(values.cycle) * 1000 }),
     ...(values.trial === undefined ? {} : { trialMs: Number(values.trial) * 1000 }),
     ...(values.gate === undefined ? {} : { gateMs: Number(values.gate) * 1000 }),

@@ -4,9 +4,12 @@ import type { Change, PlanView } from "../core/agent/plan_view.ts";
 const MAX_VALUE = 100;
 
 /** The plan for people. */
-export function planText({ revision, release, servers, secrets, addons }: PlanView): string {
+export function planText(
+  { revision, release, servers, withheld, secrets, addons }: PlanView,
+): string {
   const lines = [`revision ${revision} of release ${release}`];
   if (servers > 1) lines.push(`of ${servers} servers only the one that leads carries this out`);
+  if (withheld !== null) lines.push("", `nothing would be written: ${withheld.trim()}`);
   lines.push("", "Secrets of the cluster", ...changeLines(secrets));
   for (const { name, state, message, changes } of addons) {
     const said = message === undefined ? "" : `: ${message}`;

@@ -1,6 +1,7 @@
 import { escapeUnseen } from "../adapters/log_record.ts";
 import type { Status } from "../core/agent/status.ts";
 import type { Slot, Slots } from "../core/host/slots.ts";
+import { whyNotAgent } from "../core/state/custody.ts";
 import type { Stage } from "../core/state/state.ts";
 
 /** Everything that `status` prints. */
@@ -43,7 +44,7 @@ export function statusText(status: WholeStatus): string {
     ],
   ];
   rows.push(...updateRows(status), ...slotRows(status));
-  rows.push(...operationRows(status), ...holdRows(status));
+  rows.push(...custodyRows(status), ...operationRows(status), ...holdRows(status));
   if (status.clock_offset_ms !== 0) {
     rows.push(["clock", `${status.clock_offset_ms / 1000} s behind the portal's`]);
   }
@@ -77,6 +78,13 @@ function updateRows({ update }: WholeStatus): [string, string][] {
     rows.push(["update", `${version} not before ${again_at} (${reason}): ${message}`]);
   }
   return rows;
+}
+
+/** Who acts on the cluster, where it is not the agent. */
+function custodyRows({ custody }: WholeStatus): [string, string][] {
+  if (custody.who === "agent") return [];
+  const why = whyNotAgent(custody)?.trim() ?? "";
+  return [["acts", custody.who === "nobody" ? `nobody: ${why}` : `the operation alone: ${why}`]];
 }
 
 /** The operation under way, or the one whose result is still to be delivered. */

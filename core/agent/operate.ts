@@ -11,6 +11,7 @@ import { ok } from "../result.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
 import { otherCluster } from "../state/custody.ts";
 import type { Journal } from "../state/journal.ts";
+import type { State } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
 import { correctedNow, timestamp, witnesses } from "./context.ts";
 import { custodyBy, lookAtCluster } from "./custody.ts";
@@ -46,8 +47,15 @@ export async function operate(
       return found;
     },
     async rememberCluster(uid) {
-      if (store.state.kube_system_uid === uid) return ok(undefined);
-      return await store.commit((state) => ({ ...state, kube_system_uid: uid }));
+      const { kube_system_uid, first_start } = store.state;
+      // What an operation brought up and proved is not configured and started a first time after it.
+      const isStarting = BEFORE_PROOF.includes(first_start);
+      if (kube_system_uid === uid && !isStarting) return ok(undefined);
+      return await store.commit((state) => ({
+        ...state,
+        kube_system_uid: uid,
+        first_start: isStarting ? "write_secrets" : state.first_start,
+      }));
     },
     stop: context.stop,
     timestamp: () => timestamp(context),
@@ -89,6 +97,8 @@ export async function operate(
     { operation: id, kind, state: result?.state },
   );
 }
+
+const BEFORE_PROOF: readonly State["first_start"][] = ["configure", "start", "wait_api"];
 
 /** The cluster may have been replaced since the operation was taken in hand: nothing of it begins there. */
 async function refusedByCluster(

@@ -4,16 +4,19 @@ import { lookAndPlan } from "../cluster/look_and_plan.ts";
 import { renderAll } from "../cluster/render_all.ts";
 import { sameSecret } from "../cluster/secrets.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { readHoldFile } from "../operations/restore/hold.ts";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import type { K8s, ObjectRef } from "../ports/k8s.ts";
 import type { SealingKey } from "../protocol/sealing.ts";
 import type { ClusterSecrets } from "../protocol/secrets.ts";
 import type { AddonReport } from "../protocol/sync.ts";
 import { fail, ok, type Result } from "../result.ts";
+import { mayWrite, whyNotAgent } from "../state/custody.ts";
 import type { Found } from "../state/durable.ts";
 import { loadIdentity } from "../state/identity.ts";
 import { readOnlyDisk } from "../state/read_only_disk.ts";
 import { loadState } from "../state/store.ts";
+import { custodyBy, readClusterUid } from "./custody.ts";
 import { openClusterSecrets } from "./cluster_secrets.ts";
 import { sealingKeysOf } from "./identity_holder.ts";
 import { readRelease } from "./releases.ts";
@@ -24,6 +27,8 @@ export interface PlanView {
   readonly release: string;
   /** With more than one server only the leader carries anything out. */
   readonly servers: number;
+  /** Why nothing at all would be written, for people; null where the agent may act. */
+  readonly withheld: string | null;
   /** The cluster's own Secrets. */
   readonly secrets: readonly Change[];
   readonly addons: readonly {
@@ -73,6 +78,24 @@ export async function readPlan(
       `release.json does not hold release ${desired.release}, verified by a built-in key`,
     );
   }
+  const shared = {
+    revision: desired.revision,
+    release: desired.release,
+    servers: desired.servers,
+  };
+  const uid = await readClusterUid(k8s);
+  if (!uid.ok) return fail(`the cluster could not be read: ${uid.error.message}`);
+  const look = { seen: uid.value, hold: await readHoldFile({ disk }) };
+  const custody = custodyBy(state.value, look);
+  if (!mayWrite(custody)) {
+    const withheld = whyNotAgent(custody) ?? NOT_PROVEN;
+    const addons = desired.addons.map(({ name }) => ({
+      name,
+      state: "pending" as const,
+      changes: [],
+    }));
+    return ok({ ...shared, withheld, secrets: [], addons });
+  }
   const keys = sealingKeysOf(identity.value);
   const secrets = await planSecrets(k8s, desired.secrets, keys);
   if (!secrets.ok) return secrets;
@@ -82,13 +105,14 @@ export async function readPlan(
   const plans = await lookAndPlan(k8s, parts);
   if (!plans.ok) return plans;
   return ok({
-    revision: desired.revision,
-    release: desired.release,
-    servers: desired.servers,
+    ...shared,
+    withheld: null,
     secrets: secrets.value,
     addons: plans.value.map(viewOf),
   });
 }
+
+const NOT_PROVEN = "the first start has not shown yet which cluster is this node's";
 
 async function planSecrets(
   k8s: K8s,

@@ -128,7 +128,11 @@ async function recoverState(
   now: string,
 ): Promise<Result<{ state: State; saved: State | null }, DiskError>> {
   if (found.kind === "loaded") return ok({ state: found.value, saved: found.value });
-  if (found.kind === "absent" && !bound) return ok({ state: EMPTY_STATE, saved: null });
+  // Of a k3s that is held: which cluster it has to be is said there, and with the hold that would go.
+  const kube_system_uid = await heldCluster({ disk });
+  if (found.kind === "absent" && !bound) {
+    return ok({ state: { ...EMPTY_STATE, kube_system_uid }, saved: null });
+  }
 
   let message = "state.json is gone";
   if (found.kind === "unreadable") {
@@ -141,8 +145,7 @@ async function recoverState(
   if (!configured.ok) return configured;
   const state: State = {
     ...EMPTY_STATE,
-    // Of a k3s that is held: which cluster it has to be is said there, and with the hold that would go.
-    kube_system_uid: await heldCluster({ disk }),
+    kube_system_uid,
     conditions: bound ? raise([], "state_lost", message, now) : [],
     // What the node shows: k3s was configured, so it is not configured again. With which drop-ins it
     // runs is not known, so they count as changed.

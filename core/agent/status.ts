@@ -1,10 +1,11 @@
-import { readHold } from "../operations/restore/hold.ts";
+import { readHold, readHoldFile } from "../operations/restore/hold.ts";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import type { OperationResult } from "../protocol/operation.ts";
 import type { Condition } from "../protocol/sync.ts";
 import type { Result } from "../result.ts";
 import { loadBootstrap } from "../state/bootstrap.ts";
 import { type Config, parseConfig } from "../state/config.ts";
+import type { Custody } from "../state/custody.ts";
 import type { Found } from "../state/durable.ts";
 import { loadIdentity } from "../state/identity.ts";
 import type { Journal } from "../state/journal.ts";
@@ -12,6 +13,7 @@ import { CONFIG_FILE } from "../state/paths.ts";
 import { readOnlyDisk } from "../state/read_only_disk.ts";
 import { EMPTY_STATE, type Stage, type State } from "../state/state.ts";
 import { loadState } from "../state/store.ts";
+import { custodyBy } from "./custody.ts";
 import { readPendingRestart } from "./converge_host.ts";
 import { evidenceOf, stageAtStart } from "./life.ts";
 
@@ -41,6 +43,11 @@ export interface Status {
   readonly conditions: readonly Condition[];
   /** The operation under way, or the one whose result the portal has not acknowledged yet. */
   readonly operation: OperationStatus | null;
+  /**
+   * Who may act on k3s and its cluster: the agent, an operation that has not proven the cluster yet, or
+   * nobody. By what the agent's files say; the API is not asked.
+   */
+  readonly custody: { readonly who: "agent" } | Exclude<Custody, { readonly who: "agent" }>;
   /** Why an operation keeps k3s from starting, as its hold file says; null where none does. */
   readonly k3s_hold: string | null;
   /** What hinders the exchange with the portal now; null while it answers. */
@@ -83,6 +90,7 @@ export async function readStatus(realDisk: Disk): Promise<Status> {
   }));
   const { desired, operation } = state;
   const pending = await readPendingRestart(disk, state);
+  const custody = custodyBy(state, { seen: null, hold: await readHoldFile({ disk }) });
   return {
     // That the portal refused for good is not in any other file.
     stage: stage === "enrolling" && state.stage === "refused" ? "refused" : stage,
@@ -107,6 +115,7 @@ export async function readStatus(realDisk: Disk): Promise<Status> {
     update: state.update,
     conditions: state.conditions,
     operation: operation === null ? null : operationStatus(operation),
+    custody: custody.who === "agent" ? { who: "agent" } : custody,
     k3s_hold: (await readHold({ disk }))?.trimEnd() ?? null,
     trouble: state.trouble,
     channels: state.channels,

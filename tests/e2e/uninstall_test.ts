@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { treeOf } from "./tree.ts";
-import { each } from "./wait.ts";
+import { each, pause } from "./wait.ts";
 import { inWorld, type World } from "./world.ts";
 
 const UNIT = "/etc/systemd/system/pbx-agent.service";
@@ -14,7 +14,6 @@ async function installUnits(world: World): Promise<void> {
   await world.write("/etc/systemd/system/k3s.service.d/50-pbx-hold.conf", "[Unit]\n", 0o644);
   await world.write("/etc/systemd/system/other.service", "[Service]\n", 0o644);
   await world.write("/var/lib/pbx-agent/bin/pbx-agent", "#!/bin/sh\n", 0o755);
-  await world.write("/var/lib/pbx-agent/hold-k3s", "", 0o644);
   await world.write("/var/lib/pbx-agent/ops/op-1.log", "line\n");
 }
 
@@ -84,6 +83,106 @@ Deno.test("uninstall: --yes removes the agent, leaves k3s, and can be repeated",
     const second = await world.cli("uninstall", "--yes");
     assert.deepEqual([second.code, second.stderr], [0, ""]);
     assert.match((await world.cli("uninstall")).stdout, /not there/);
+  });
+});
+
+const HOLD = "/var/lib/pbx-agent/hold-k3s";
+const DROP_IN = "/etc/systemd/system/k3s.service.d/50-pbx-hold.conf";
+const NOTE = "/var/lib/pbx-agent/k3s-is-held.txt";
+const WHY = "cluster.restore op-1 holds k3s until its reset succeeded";
+
+/** A node whose restore failed half-way. */
+async function holdK3s(world: World): Promise<void> {
+  await installUnits(world);
+  await world.write(HOLD, `${WHY}\nkube-system of its cluster: the-uid\n`, 0o644);
+}
+
+Deno.test("uninstall: while k3s is held it refuses and changes nothing, and says what that means", async () => {
+  await inWorld(async (world) => {
+    await (await world.startSynced()).stop();
+    await holdK3s(world);
+    const before = await treeOf(world.root);
+    const refused = await world.cli("uninstall", "--yes");
+    assert.equal(refused.code, 1);
+    for (const part of [HOLD, WHY, "docs/restore.md", "--leave-k3s-held", "nothing was changed"]) {
+      assert.ok(refused.stderr.includes(part), part);
+    }
+    const dry = await world.cli("uninstall");
+    assert.deepEqual([dry.code, dry.stderr], [0, ""]);
+    assert.match(dry.stdout, /with --yes it would refuse: k3s is held/);
+    assert.equal((await world.cli("uninstall", "--leave-k3s-held")).code, 0);
+    const calls = (await world.node.systemctlCalls()).filter((call) => !/^is-active/.test(call));
+    const after = await treeOf(world.root);
+    const own = (tree: string) => tree.replaceAll(/^.*fake-systemd.*$/gm, "");
+    assert.equal(own(after), own(before));
+    assert.ok(!calls.includes("stop pbx-agent.service"));
+  });
+});
+
+Deno.test("uninstall: --leave-k3s-held leaves the hold, its drop-in, the logs and a note, once and again", async () => {
+  await inWorld(async (world) => {
+    await (await world.startSynced()).stop();
+    await holdK3s(world);
+    const before = await staying(world);
+    const dropIn = await Deno.readTextFile(world.root + DROP_IN);
+    for (const turn of ["once", "again"]) {
+      const { code, stderr } = await world.cli("uninstall", "--yes", "--leave-k3s-held");
+      assert.deepEqual([code, stderr], [0, ""], turn);
+      const left = [...Deno.readDirSync(`${world.root}/var/lib/pbx-agent`)].map(({ name }) => name);
+      assert.deepEqual(left.sort(), ["hold-k3s", "k3s-is-held.txt", "ops"], turn);
+      assert.equal(await exists(world, "/var/lib/pbx-agent/ops/op-1.log"), true);
+      assert.equal(await Deno.readTextFile(world.root + DROP_IN), dropIn, "it was there");
+      for (const path of [UNIT, "/etc/pbx-agent", "/etc/systemd/system/pbx-agent-return.timer"]) {
+        assert.equal(await exists(world, path), false, `${turn}: ${path} is still there`);
+      }
+      const note = await Deno.readTextFile(world.root + NOTE);
+      for (const part of [WHY, "the-uid", "docs/restore.md", HOLD]) assert.ok(note.includes(part));
+      assert.equal(await staying(world), before);
+      assert.equal((await world.cli("uninstall", "--yes")).code, 1, "it is held still");
+    }
+    // Somebody has put the database right and lifted the hold.
+    await Deno.remove(world.root + HOLD);
+    assert.equal((await world.cli("uninstall", "--yes")).code, 0);
+    await assertGone(world, "at the end");
+  });
+});
+
+Deno.test("uninstall: a hold that cannot be read or that systemd does not heed is a hold", async () => {
+  const holds: Readonly<Record<string, (world: World) => Promise<void>>> = {
+    "a folder": (world) => Deno.mkdir(world.root + HOLD, { recursive: true }),
+    "an empty file without the drop-in": async (world) => {
+      await world.write(HOLD, "");
+      await Deno.remove(world.root + DROP_IN);
+    },
+  };
+  await each(Object.entries(holds), async ([what, hold]) => {
+    await inWorld(async (world) => {
+      await installUnits(world);
+      await hold(world);
+      assert.equal((await world.cli("uninstall", "--yes")).code, 1, what);
+      const { code, stderr } = await world.cli("uninstall", "--yes", "--leave-k3s-held");
+      assert.deepEqual([code, stderr], [0, ""], what);
+      assert.equal(await exists(world, HOLD), true, what);
+      assert.equal(await exists(world, DROP_IN), true, `${what}: without it nothing holds k3s`);
+    });
+  });
+});
+
+Deno.test("uninstall: an agent that is installed again finds the hold and does not start k3s", async () => {
+  await inWorld(async (world) => {
+    await world.write(DROP_IN, "[Unit]\n", 0o644);
+    await world.write(HOLD, `${WHY}\n`, 0o644);
+    assert.equal((await world.cli("uninstall", "--yes", "--leave-k3s-held")).code, 0);
+    await world.write("/etc/pbx-agent/config.yaml", world.configYaml);
+    const agent = world.start();
+    await world.until("the agent syncs", () => (world.report()?.desired.revision ?? null) !== null);
+    // The first start looks every 200 ms here.
+    await pause(1_000);
+    assert.deepEqual(
+      (await world.node.systemctlCalls()).filter((call) => /^(start|restart) k3s/.test(call)),
+      [],
+    );
+    await agent.stop();
   });
 });
 

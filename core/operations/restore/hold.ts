@@ -29,9 +29,17 @@ export async function placeHold(
   const words = uid === null ? `${why.trim()}\n` : `${why.trim()}\n${CLUSTER}${uid}\n`;
   const file = await writeDocument(disk, K3S_HOLD_FILE, bytes(words), PUBLIC_FILE);
   if (!file.ok) return file;
+  return await placeHoldDropIn({ disk, systemd });
+}
+
+/** Writes the drop-in by which systemd heeds the hold file. */
+export async function placeHoldDropIn(
+  { disk, systemd }: Pick<Ports, "disk" | "systemd">,
+): Promise<Result<void, DiskError | ProgramError>> {
   const folder = await disk.makeDirectory(parentOf(K3S_HOLD_DROP_IN), 0o755);
   if (!folder.ok) return folder;
-  const dropIn = await writeDocument(disk, K3S_HOLD_DROP_IN, bytes(DROP_IN), PUBLIC_FILE);
+  const bytes = new TextEncoder().encode(DROP_IN);
+  const dropIn = await writeDocument(disk, K3S_HOLD_DROP_IN, bytes, PUBLIC_FILE);
   if (!dropIn.ok) return dropIn;
   return await systemd.daemonReload();
 }

@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import { stepHelm } from "../../../adapters/fake/helm_controller.ts";
 import { planText } from "../../../cli/plan_text.ts";
 import { type PlanView, readPlan } from "../../../core/agent/plan_view.ts";
-import { IDENTITY_FILE, RELEASE_FILE, STATE_FILE } from "../../../core/state/paths.ts";
+import {
+  IDENTITY_FILE,
+  K3S_HOLD_FILE,
+  RELEASE_FILE,
+  STATE_FILE,
+} from "../../../core/state/paths.ts";
 import { RELEASE_PUBLIC_KEYS } from "./portal_inside.ts";
 import { createSettledWorld, createWorld, type World } from "./world.ts";
 
@@ -139,4 +144,19 @@ Deno.test("readPlan: says what keeps it from a plan", async () => {
     JSON.stringify(await readPlan(createWorld().disk, k8s, [])),
     /identity\.json is not there/,
   );
+});
+
+Deno.test("readPlan: says that nothing would be written where the agent may not act", async () => {
+  const world = await worldWith(true);
+  world.k8s.showCluster(1);
+  const foreign = await plan(world);
+  assert.match(foreign.withheld ?? "", /another cluster/);
+  assert.deepEqual([foreign.secrets, changes(foreign)], [[], []]);
+  assert.match(planText(foreign), /^nothing would be written: .*another cluster/m);
+  world.k8s.showCluster(0);
+  world.disk.put(K3S_HOLD_FILE, "a restore holds k3s\n");
+  const held = await plan(world);
+  assert.match(held.withheld ?? "", /k3s is held: a restore holds k3s/);
+  await world.disk.remove(K3S_HOLD_FILE);
+  assert.equal((await plan(world)).withheld, null);
 });

@@ -132,3 +132,26 @@ Deno.test("status: which operation keeps k3s from starting", async () => {
   const words = "cluster.restore r-1 holds k3s until its reset succeeded";
   assert.equal((await readStatus(machine.disk)).k3s_hold, words);
 });
+
+Deno.test("status: who may act on the cluster, by what the files say", async () => {
+  const machine = createMachine();
+  const state = JSON.parse(machine.disk.text(STATE_FILE) ?? "");
+  const custody = async (change: object) => {
+    machine.disk.put(STATE_FILE, JSON.stringify({ ...state, ...change }));
+    return (await readStatus(machine.disk)).custody;
+  };
+  assert.deepEqual(await custody({}), { who: "agent" });
+  const reason = { kind: "other_cluster", known: state.kube_system_uid, seen: "another" };
+  assert.deepEqual(await custody({ other_cluster: "another" }), { who: "nobody", reason });
+  const begun_at = "2026-01-01T12:00:00Z";
+  const empty = { params: {}, steps: [], handed: {}, events: [], seq: 0 };
+  const operation = { id: "op-1", kind: "server.rejoin", begun_at, step: "wipe_db", ...empty };
+  assert.deepEqual(await custody({ operation }), {
+    who: "operation",
+    id: "op-1",
+    kind: "server.rejoin",
+    step: "wipe_db",
+  });
+  machine.disk.put(K3S_HOLD_FILE, "held");
+  assert.deepEqual(await custody({}), { who: "nobody", reason: { kind: "held", why: "held" } });
+});

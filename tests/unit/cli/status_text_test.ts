@@ -44,3 +44,12 @@ Deno.test("statusText: a restore that failed leaves k3s held, and says where the
   ]);
   assert.deepEqual(await tells({ k3s_hold: HOLD }), [`k3s held   ${HOLD}`, `           ${ways}`]);
 });
+
+Deno.test("statusText: who acts on the cluster, where it is not the agent", async () => {
+  const reason = { kind: "other_cluster", known: "own-uid", seen: "other-uid" } as const;
+  const [foreign] = await tells({ custody: { who: "nobody", reason } });
+  assert.match(foreign ?? "", /^acts {7}nobody: .*other-uid.*own-uid/);
+  const alone = { who: "operation", id: "r-1", kind: "cluster.restore", step: "wait_api" } as const;
+  const [operation] = await tells({ custody: alone });
+  assert.match(operation ?? "", /^acts {7}the operation alone: cluster\.restore r-1/);
+});
