@@ -15,22 +15,23 @@ const APPLY_AGAIN_MS = 600_000;
 /** Keeps the cluster's objects at the desired state (operations.md, Converging: Cluster). */
 export interface ClusterKeeper {
   /**
-   * Secrets, then add-ons, where this node leads and the cluster is proven; both are asked before every
-   * write. Tells whether the agent must end what it does, as the portal may say where the release has to
-   * be fetched.
+   * Secrets, then add-ons, where the cluster is proven and this node leads. Tells whether the agent must
+   * end what it does, as the portal may say where the release has to be fetched.
    */
   converge(
     context: BoundContext,
     releases: Releases,
-    may: ClusterTurn,
+    turn: ClusterTurn,
   ): Promise<"done" | "stop" | "aborted">;
   /** The state of each add-on; none where another node keeps them and tells. */
   reports(context: BoundContext, leads: boolean): readonly AddonReport[];
 }
 
-/** What a turn at the cluster depends on; asked again and again, as both may change meanwhile. */
+/** What a turn at the cluster depends on. */
 export interface ClusterTurn {
-  custody(): Custody;
+  /** Who may act, by what the API showed in this cycle. */
+  readonly custody: Custody;
+  /** Asked before every write: another node, or a restore, may have taken over. */
   leads(): boolean;
 }
 
@@ -52,13 +53,11 @@ export function openClusterKeeper(): ClusterKeeper {
   }
 
   return {
-    async converge(context, releases, may) {
-      const custody = may.custody();
+    async converge(context, releases, { custody, leads }) {
       // What was seen of the add-ons was another cluster's, or is this one's no more.
       if (otherCluster(custody) !== null) await addons.forget(context);
       // Not even k3s's manifests are taken over for a cluster that is not proven.
       if (!mayWrite(custody)) return "done";
-      const leads = () => may.leads() && mayWrite(may.custody());
       const desired = context.store.state.desired?.state;
       // The first start writes the Secrets itself; the leader keeps them from then on.
       if (desired === undefined || context.store.state.first_start !== "done") return "done";

@@ -13,6 +13,7 @@ import { custodyBy, custodyOfNode, judgeCluster } from "./custody.ts";
 import { exchange, judgeOffset } from "./exchange.ts";
 import { judgeSyncAnswer } from "./judge.ts";
 import { openOwnUpdate, type OwnUpdate } from "./own_update.ts";
+import { leadsCluster } from "./leads.ts";
 import { type Observation, type Observer, openObserver } from "./observe.ts";
 import { openReleases, type Releases } from "./releases.ts";
 import { buildReport } from "./report.ts";
@@ -88,8 +89,9 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
   }
   await parts.host.converge(context);
   const turn = {
-    custody: () => custodyBy(context.store.state, look),
-    leads: () => isLeader(context, parts.leader, { ...observation, look }),
+    custody: custodyBy(context.store.state, look),
+    leads: () =>
+      leadsCluster(context.store.state, { leader: parts.leader, apiUp: observation.apiUp, look }),
   };
   const converged = await parts.cluster.converge(context, parts.releases, turn);
   if (converged !== "done") return converged;
@@ -114,7 +116,8 @@ export async function sync(
   once = false,
 ): Promise<Synced> {
   await parts.update.settle(context);
-  const leads = isLeader(context, parts.leader, observation);
+  const { apiUp, look } = observation;
+  const leads = leadsCluster(context.store.state, { leader: parts.leader, apiUp, look });
   const report = buildReport({
     program: context.program,
     programSha256: await context.program.sha256(),
@@ -211,19 +214,6 @@ async function receive(
   await judgeOffset(context, offsetMs < 0 ? Math.min(offsetMs + tookMs, 0) : offsetMs);
   const end = await accept(context, parts.releases, judgement.offered);
   return { end: end === "done" ? "accepted" : end, operation: judgement.operation };
-}
-
-/**
- * Whether this agent leads: on one server while the API is up; of several who holds the lease. Never
- * where the agent may not act on the cluster.
- */
-function isLeader(
-  { store }: BoundContext,
-  leader: Leader,
-  { apiUp, look }: { readonly apiUp: boolean; readonly look: ClusterLook },
-): boolean {
-  if (custodyBy(store.state, look).who !== "agent") return false;
-  return (store.state.desired?.state.servers ?? 1) === 1 ? apiUp : leader.leads();
 }
 
 /**

@@ -3,10 +3,11 @@ import { isOwed } from "../operations/outbox.ts";
 import { definitionOf } from "../operations/registry.ts";
 import { backoffMs } from "../protocol/backoff.ts";
 import type { BoundContext } from "./context.ts";
-import { custodyBy, guardedK8s } from "./custody.ts";
+import { guardedK8s } from "./custody.ts";
 import { cycle, type CycleParts, openCycleParts } from "./cycle.ts";
 import { dropToken } from "./drop_token.ts";
 import { advanceFirstStart } from "./first_start.ts";
+import { leadsCluster } from "./leads.ts";
 import type { LifeEvent } from "./life.ts";
 import { noteBoot } from "./note_boot.ts";
 import { operate } from "./operate.ts";
@@ -240,11 +241,8 @@ interface Beside {
 function operationTask(context: BoundContext, { leader, waker, over }: Beside): Task {
   const { clock, log } = context.ports;
   // Of one server the agent leads; that its API is up is what the call itself shows.
-  const leads = () => {
-    const { state } = context.store;
-    if (custodyBy(state, { seen: null, hold: null }).who !== "agent") return false;
-    return (state.desired?.state.servers ?? 1) === 1 || leader.leads();
-  };
+  const look = { seen: null, hold: null };
+  const leads = () => leadsCluster(context.store.state, { leader, apiUp: true, look });
   const cut = { ...context, stop: eitherOf(context.stop, over) };
   let running = false;
   return {

@@ -128,7 +128,10 @@ Deno.test("uninstall: --leave-k3s-held leaves the hold, its drop-in, the logs an
     for (const turn of ["once", "again"]) {
       const { code, stderr } = await world.cli("uninstall", "--yes", "--leave-k3s-held");
       assert.deepEqual([code, stderr], [0, ""], turn);
-      const left = [...Deno.readDirSync(`${world.root}/var/lib/pbx-agent`)].map(({ name }) => name);
+      const left = await Array.fromAsync(
+        Deno.readDir(`${world.root}/var/lib/pbx-agent`),
+        ({ name }) => name,
+      );
       assert.deepEqual(left.sort(), ["hold-k3s", "k3s-is-held.txt", "ops"], turn);
       assert.equal(await exists(world, "/var/lib/pbx-agent/ops/op-1.log"), true);
       assert.equal(await Deno.readTextFile(world.root + DROP_IN), dropIn, "it was there");

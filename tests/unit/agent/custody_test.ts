@@ -4,15 +4,18 @@ import { cycle, openCycleParts } from "../../../core/agent/cycle.ts";
 import { advanceFirstStart } from "../../../core/agent/first_start.ts";
 import { noteBoot } from "../../../core/agent/note_boot.ts";
 import { operate } from "../../../core/agent/operate.ts";
+import { skipPath } from "../../../core/host/manifests.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import { K3S_HOLD_FILE, STATE_FILE } from "../../../core/state/paths.ts";
 import type { State } from "../../../core/state/state.ts";
 import { createMachine, type Machine, NODE, openAgent } from "../operations/machine.ts";
+import { startToy, step, toy } from "../operations/toy.ts";
 import { createSettledWorld, createWorld, START, type World } from "./world.ts";
 
 const OWN = "00000000-0000-4000-8000-000000000002";
 const OTHER = "00000001-0000-4000-8000-000000000002";
 const HCLOUD = "/api/v1/namespaces/kube-system/secrets/hcloud";
+const CCM = "hcloud-cloud-controller-manager";
 const CYCLE = 36_000;
 const ALWAYS = {
   maintenance: {
@@ -64,8 +67,17 @@ const RESTORE = journal("cluster.restore", "wait_api", { snapshot: "x", from: "s
 
 Deno.test("other_cluster: told with both UIDs and the way out, nothing is written, no leading", async () => {
   const world = await foreignWorld();
-  world.portal.desire({ secrets: { hcloud: { token: { plain: "another" } } } });
+  await world.pass(CYCLE);
+  assert.deepEqual(world.lastReport().addons.map(({ state }) => state), ["pending"]);
+  world.portal.desire({
+    servers: 3,
+    secrets: { hcloud: { token: { plain: "another" } } },
+    addons: [{ name: CCM, enabled: true, options: {} }],
+  });
   await world.pass(700_000);
+  assert.equal(world.disk.text(skipPath(CCM)), null, "k3s keeps its manifest");
+  world.portal.desire({ servers: 1 });
+  await world.pass(2 * CYCLE);
   const [condition, ...more] = world.lastReport().conditions;
   assert.deepEqual([condition?.code, more], ["other_cluster", []]);
   for (const part of [OWN, OTHER, "cluster.restore", "kube_system_uid", "uninstall"]) {
@@ -73,10 +85,6 @@ Deno.test("other_cluster: told with both UIDs and the way out, nothing is writte
   }
   assert.equal(world.k8s.writes(), 0);
   assert.equal(world.lastReport().node.leader, false);
-  assert.deepEqual(
-    new Set(world.lastReport().addons.map(({ state }) => state)),
-    new Set(["pending"]),
-  );
   assert.doesNotMatch(world.log.text(), /secrets_not_applied/, "nothing was even tried");
   assert.equal(world.stored().kube_system_uid, OWN);
 
@@ -227,6 +235,7 @@ Deno.test("custody: while a restore has not proven its cluster, only the restore
     assert.equal(world.k8s.writes(), 0);
     assert.equal(world.k8s.read(HCLOUD), null);
     assert.deepEqual(world.conditions(), [], "what comes up is for the restore to judge");
+    assert.equal(context.store.state.other_cluster, null);
     assert.equal(world.lastReport().node.leader, false);
   }
   // From the proof on the agent acts again, beside the rest of the restore.
@@ -336,6 +345,23 @@ Deno.test("custody: of an agent that lost its state and finds a hold, the hold's
   assert.ok(world.conditions().includes("other_cluster"));
   assert.equal(world.k8s.writes(), 0);
   await world.stop();
+});
+
+Deno.test("custody: what an operation brought up and proved is not configured and started again", async () => {
+  for (const first_start of ["configure", "start", "wait_api", "write_secrets", "done"] as const) {
+    const machine = createMachine();
+    patchState(machine, { first_start, kube_system_uid: null });
+    const proves = step(async ({ rememberCluster }) => {
+      const stored = await rememberCluster(OWN);
+      assert.equal(stored.ok, true);
+      return { kind: "done" };
+    });
+    const { context, done } = await startToy(machine, toy({ only: proves }));
+    await done;
+    assert.equal(context.store.state.kube_system_uid, OWN);
+    const wanted = first_start === "done" ? "done" : "write_secrets";
+    assert.equal(context.store.state.first_start, wanted);
+  }
 });
 
 Deno.test("custody: a done first start without a UID learns it, as one that has not begun to know", async () => {
