@@ -98,8 +98,9 @@ export interface Known {
 /**
  * What a told time means for the corrected time. The portal is followed at once, since requests have to be
  * signed with its time; whether that time is certain is another matter. One that contradicts what was
- * expected needs a second witness: the node's wall clock, what was certain before, or a later answer; and
- * where something certain is contradicted, later answers for {@link CONFIRM_MS}.
+ * expected needs a second witness: the node's wall clock, what was certain before, or later answers for
+ * {@link CONFIRM_MS}. Two answers in a row are no two witnesses: the request that a 409 refused is repeated
+ * at once, and meets the same clock.
  */
 export function judgeTold(told: Told, { expected, certain, doubt }: Known): Bridged {
   const { portal, sent, received } = told;
@@ -113,7 +114,7 @@ export function judgeTold(told: Told, { expected, certain, doubt }: Known): Brid
   if (!isNear(expected, CONTRADICTION_MS)) {
     return { corrected, doubt: { kind: "answer", since: received.monotonic } };
   }
-  if (doubt?.kind !== "answer" || certain === null) return { corrected, doubt: null };
+  if (doubt?.kind !== "answer") return { corrected, doubt: null };
   const isConfirmed = received.monotonic - doubt.since >= CONFIRM_MS;
   return { corrected, doubt: isConfirmed ? null : doubt };
 }
