@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { fail, ok, type Result } from "../../core/result.ts";
+import { PROFILE_NAMES } from "../../simulate/profile/built_in.ts";
 import { duration, noDuration, wholeNumber } from "./options.ts";
 
 /** What `simulate --virtual` was asked to do. */
@@ -30,7 +31,7 @@ checked all along. A seed that breaks one is printed with the command that repla
 
   --agents N        how many agents (10)
   --duration D      simulated time, such as 6h or 24h (6h)
-  --profile NAME    calm, usual, rough, or a file (usual)
+  --profile NAME    ${PROFILE_NAMES.join(", ")}, or a file (usual)
   --seed N          the same seed gives the same run (1)
   --seeds N         so many seeds, from --seed on (1)
   --threads N       so many threads share the agents (as many as the machine has cores); what happens

@@ -195,9 +195,12 @@ export function createCluster(options: ClusterOptions): Cluster {
     disk.put(`${K3S_SNAPSHOT_DIRECTORY}/${file}`, bytes);
     tell(file, "local", bytes.length);
     saved.push(file);
+    observe({ kind: "effect", what: "snapshot_taken", detail: file });
     void upload(file, bytes);
     for (const old of saved.splice(0, Math.max(0, saved.length - SNAPSHOTS_KEPT))) {
       void disk.remove(`${K3S_SNAPSHOT_DIRECTORY}/${old}`);
+      // One that a power cut brings back would be nowhere but here.
+      void disk.syncDirectory(K3S_SNAPSHOT_DIRECTORY);
       for (const place of ["local", "s3"]) api.drop(`${SNAPSHOT_FILES}/${place}-${old}`);
       bucket.drop(old);
     }

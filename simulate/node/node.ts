@@ -12,6 +12,7 @@ import { ok } from "../../core/result.ts";
 import { parseConfig } from "../../core/state/config.ts";
 import { CONFIG_FILE, PROGRAM_FILE } from "../../core/state/paths.ts";
 import { rollBack } from "../../core/update/rollback.ts";
+import { type CallHook, createCallHooks } from "./call_hook.ts";
 import { type Bucket, createBucket } from "./bucket.ts";
 import { type Cluster, createCluster } from "./cluster.ts";
 import { bootId, layOut } from "./first_files.ts";
@@ -70,6 +71,8 @@ export interface SimulatedNode {
   reboot(): Promise<void>;
   /** Has the running agent die at a call of a port to come. */
   setFuse(fuse: Fuse): void;
+  /** Has something happen at a call of a port to come, whichever process makes it; null: nothing. */
+  atCall(hook: CallHook | null): void;
   /** Sets the machine's clock, milliseconds ahead of the true time. */
   skew(ms: number): void;
   /** Milliseconds that its clock is ahead. */
@@ -89,6 +92,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
   const { name, random, times = USUAL_TIMES, observe = () => {} } = options;
   let skew = 0;
   const clock: Clock = { ...options.clock, now: () => options.clock.now() + skew };
+  const hooks = createCallHooks(clock);
   const disk = createFakeDisk({ now: clock.now });
   const bucket = createBucket({ clock, random, times });
   const nodeName = name.nodeName;
@@ -164,6 +168,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
       portsFor(running, () => mine.isAlive()),
       disk,
       (fuse, at) => fell(fuse.power, at),
+      (...call) => hooks.around(() => mine.isAlive(), ...call),
     );
     process = mine;
     stopping = new AbortController();
@@ -275,6 +280,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
     },
     reboot,
     setFuse: (fuse) => process?.setFuse(fuse),
+    atCall: hooks.set,
     skew(ms) {
       skew = ms;
     },

@@ -38,6 +38,7 @@ export type Effect =
   | "k3s_started"
   | "k3s_stopped"
   | "snapshot_begun"
+  | "snapshot_taken"
   | "reset_begun"
   | "reset_done"
   | "applied"

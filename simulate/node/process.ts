@@ -1,6 +1,11 @@
 import { Cut } from "../../adapters/fake/cut.ts";
 import type { FakeDisk } from "../../adapters/fake/disk.ts";
-import { never, portsAround, type PortWork } from "../../adapters/fake/ports_around.ts";
+import {
+  type AroundCall,
+  never,
+  portsAround,
+  type PortWork,
+} from "../../adapters/fake/ports_around.ts";
 import type { Ports } from "../../core/ports/mod.ts";
 
 /** Where a process dies: at which of its calls of a port from now on, and in which moment of it. */
@@ -27,12 +32,14 @@ const HALF_DONE = ["disk.write", "disk.append"];
 
 /**
  * Ports that end with their process. A dead one may still compute until its next call, which leaves no
- * trace: everything outside of it is reached by calls. `died`: its fuse has gone off at that call.
+ * trace: everything outside of it is reached by calls. `died`: its fuse has gone off at that call. `around`:
+ * makes the calls of a process that lives.
  */
 export function startProcess(
   ports: Ports,
   disk: FakeDisk,
   died: (fuse: Fuse, at: string) => void,
+  around: AroundCall = (_name, work, args) => work(...args),
 ): Process {
   let isDead = false;
   let fuse: Fuse | null = null;
@@ -62,7 +69,12 @@ export function startProcess(
   function call(name: string, work: PortWork, args: unknown[]): unknown {
     if (isDead) return never();
     if (left > 0 && --left === 0) return lastCall(name, work, args);
-    return work(...args);
+    return around(name, whileAlive(work), args);
+  }
+
+  /** What is done around a call may end the process: then the call is not begun, or never returns. */
+  function whileAlive(work: PortWork): PortWork {
+    return (...args) => isDead ? never() : work(...args);
   }
 
   return {

@@ -1,7 +1,7 @@
 import { Profile } from "./profile.ts";
 
 /** The names of the profiles that need no file. */
-export const PROFILE_NAMES = ["calm", "usual", "rough"] as const;
+export const PROFILE_NAMES = ["calm", "usual", "rough", "clocks"] as const;
 /** One of them. */
 export type ProfileName = (typeof PROFILE_NAMES)[number];
 
@@ -14,6 +14,8 @@ export function builtInProfile(name: ProfileName): Profile {
       return usual();
     case "rough":
       return rough();
+    case "clocks":
+      return clocks();
   }
 }
 
@@ -90,6 +92,36 @@ function rough(): Profile {
       revocations: 0.1,
       updates: 0.4,
       bad_updates: 0.3,
+    },
+  });
+}
+
+/** Clocks of nodes and portals step, all the time: for the search for what one wrong reading decides. */
+function clocks(): Profile {
+  return Profile.parse({
+    nodes: { skewed: 0.4, skew_s: 400_000 },
+    network: {
+      lost_requests: 0.01,
+      lost_answers: 0.01,
+      partitions: 0.7,
+      partition_minutes: 15,
+    },
+    portal: { errors_503: 0.005, clock_steps: 4 },
+    faults: { kills: 1, power_cuts: 0.5, reboots: 0.5, clock_steps: 6, states_lost: 0.6 },
+    work: {
+      operations: {
+        "snapshot.save": 4,
+        "cluster.restore": 1.2,
+        "access.issue": 1,
+        "access.revoke": 0.5,
+        "s3.verify": 0.3,
+        "diag.collect": 0.5,
+      },
+      given_names: 0.6,
+      offered_again: 6,
+      windows: 3,
+      changes: 0.3,
+      bad_changes: 0.1,
     },
   });
 }

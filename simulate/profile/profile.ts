@@ -37,7 +37,7 @@ export const Profile = z.strictObject({
     slow: Share.default(0),
     /** Nodes whose clock is off from the beginning, by up to `skew_s` either way. */
     skewed: Share.default(0),
-    skew_s: z.number().min(0).max(86_400).default(0),
+    skew_s: z.number().min(0).max(864_000).default(0),
   }).prefault({}),
   network: z.strictObject({
     delay: Delay.default({ median: 20, p99: 200 }),
@@ -59,6 +59,11 @@ export const Profile = z.strictObject({
     garbled: Share.default(0),
     /** Requests a second that it takes before it answers 429; null: any number. */
     capacity: z.number().min(1).nullable().default(null),
+    /**
+     * Its clock steps, by seconds to decades either way: for one answer, until an operation ends, or for
+     * minutes. In virtual time only.
+     */
+    clock_steps: Hourly.default(0),
     /** When it is away for everybody: from `at` (share of the run) on, for so many minutes. */
     outages: z.array(z.strictObject({ at: Share, minutes: z.number().min(0).max(1_440) }))
       .default([]),
@@ -75,6 +80,14 @@ export const Profile = z.strictObject({
     /** Somebody sets its clock, by up to `clock_jump_s` either way. */
     clock_jumps: Hourly.default(0),
     clock_jump_s: z.number().min(0).max(86_400).default(600),
+    /**
+     * Its clock steps, by seconds to decades either way, at any moment or exactly at a call of a port, with
+     * and without a restart of the agent or of the machine; often it is set right later. In virtual time
+     * only.
+     */
+    clock_steps: Hourly.default(0),
+    /** Its state.json is destroyed, often with a step of its clock. In virtual time only. */
+    states_lost: Hourly.default(0),
     /** Its disk is full for up to ten minutes. */
     disk_full: Hourly.default(0),
     /** One call of its disk fails, for want of room or for no reason. */
@@ -88,6 +101,15 @@ export const Profile = z.strictObject({
   }).prefault({}),
   work: z.strictObject({
     operations: Operations.prefault({}),
+    /** Of all snapshots: asked for under a name that others have had before. In virtual time only. */
+    given_names: Share.default(0),
+    /** An operation that has its result is offered again. In virtual time only. */
+    offered_again: Hourly.default(0),
+    /**
+     * The maintenance windows change, to some that are shut now, and with them what needs a restart of k3s.
+     * In virtual time only.
+     */
+    windows: Hourly.default(0),
     /** The cluster's desired state changes. */
     changes: Hourly.default(0),
     /** Of those changes: one that the agent has to refuse. */

@@ -36,6 +36,14 @@ export interface ClusterPortal {
   answer(request: HttpRequest, version: string): Answer;
   /** Queues an operation. */
   offer(operation: JsonObject & { readonly id: string }): QueuedOperation;
+  /**
+   * Forgets what it knows of an operation, and offers it as if it were new: the portal has lost its data.
+   */
+  forget(operation: QueuedOperation): void;
+  /** Either side has forgotten something of it: its result may be another one now. */
+  wasForgotten(operation: QueuedOperation): boolean;
+  /** The node has lost what it knew of its operations: the portal does not hold it to that. */
+  nodeForgot(): void;
   /** Sets the desired state; its `revision` is in it. */
   desire(document: JsonValue): void;
 }
@@ -74,7 +82,13 @@ export function createClusterPortal(options: ClusterPortalOptions): ClusterPorta
     hashBody: options.hashBody,
     seal: options.seal,
   });
+  const forgotten = new Set<QueuedOperation>();
   const token = issueToken(portal, { clusterId, nodeName, serverId, expiresAt: null }).reveal();
+
+  function forget(operation: QueuedOperation): void {
+    forgotten.add(operation);
+    Object.assign(operation, { events: [], refusedUpTo: 0, result: null, again: false });
+  }
 
   return {
     portal,
@@ -100,6 +114,14 @@ export function createClusterPortal(options: ClusterPortalOptions): ClusterPorta
       };
       state.operations.push(queued);
       return queued;
+    },
+    forget,
+    wasForgotten: (operation) => forgotten.has(operation),
+    nodeForgot() {
+      for (const operation of state.operations) {
+        if (operation.result === null || operation.again) forget(operation);
+        forgotten.add(operation);
+      }
     },
     desire(document) {
       cluster.desired = { document, raw: true, tag: undefined };

@@ -11,7 +11,8 @@ import {
 import type { SimulatedNode } from "../node/node.ts";
 import type { ClusterPortal } from "./cluster_portal.ts";
 import type { Owner } from "./owner.ts";
-import { secretIn, storedRevision } from "./watched.ts";
+import { storedRevision } from "./stored_state.ts";
+import { secretIn } from "./watched.ts";
 
 /** What is not yet as it is wanted; nothing where the node has converged. */
 export function notConverged(

@@ -22,6 +22,48 @@ const WINDOWS = [
   { timezone: "UTC", windows: [] },
 ];
 
+/**
+ * Other maintenance windows, and what needs a restart of k3s in one of them. They are shut now: a clock that
+ * is wrong by a day, or by hours, would open them. `now`: the true time, milliseconds since the epoch.
+ */
+export function otherWindows(random: Random, now: number): Change {
+  const [which, when, long] = [random.fraction(), random.fraction(), random.fraction()];
+  const from = (minutes: number) => new Date(now + minutes * 60_000);
+  const windows = which < 0.4
+    // All days but the three around this one.
+    ? [{ days: daysFrom(from(0), 2, 4), start: "00:00", minutes: 1440 }]
+    : which < 0.7
+    // Every day, hours from now.
+    ? [{ days: DAYS, start: timeOf(from(240)), minutes: 900 + Math.floor(long * 200) }]
+    // On one day only, soon.
+    : [
+      {
+        days: daysFrom(from(5 + when * 40), 0, 1),
+        start: timeOf(from(5 + when * 40)),
+        minutes: 12 + Math.floor(long * 20),
+      },
+    ];
+  const schedule = `${Math.floor(when * 60)} */${2 + Math.floor(long * 8)} * * *`;
+  return {
+    patch: { maintenance: { timezone: "UTC", windows }, host: { snapshots: { schedule } } },
+    words: "other maintenance windows, and what waits for them",
+    bad: false,
+  };
+}
+
+/** Names of days, the first of them `after` days after that of `date` (UTC). */
+function daysFrom(date: Date, after: number, count: number): string[] {
+  return Array.from({ length: count }, (_, at) => {
+    const day = (date.getUTCDay() + 6 + after + at) % 7;
+    return DAYS[day] ?? "mon";
+  });
+}
+
+/** `HH:MM`, UTC. */
+function timeOf(date: Date): string {
+  return date.toISOString().slice(11, 16);
+}
+
 /** A change that the agent has to take. */
 export function goodChange(random: Random): Change {
   const [which, how] = [random.fraction(), random.fraction()];

@@ -1,14 +1,20 @@
 import type { JsonObject } from "../../core/json.ts";
 import type { Random } from "../../core/ports/random.ts";
 
-/** What an operation is asked with. `snapshot`: one that is known to be there; null: none is. */
+/**
+ * What an operation is asked with. `snapshot`: one that is known to be there; null: none is. `given`: the
+ * share of snapshots that get a name which others may have had before.
+ */
 export function operationOf(
   kind: string,
   id: string,
   random: Random,
   snapshot: string | null,
+  given = 0,
 ): (JsonObject & { readonly id: string }) | null {
-  const params = paramsOf(kind, random, snapshot);
+  const params = kind === "snapshot.save" && given > 0
+    ? nameOf(random, given)
+    : paramsOf(kind, random, snapshot);
   return params === null ? null : { id, kind, params };
 }
 
@@ -21,6 +27,14 @@ const BUCKET = {
   region: "eu-central",
   folder: "elsewhere",
 };
+
+const NAMES = ["weekly", "before-change"];
+
+function nameOf(random: Random, given: number): JsonObject {
+  const by = random.fraction() / given;
+  const name = NAMES[Math.floor(by * NAMES.length)];
+  return name === undefined ? {} : { name };
+}
 
 function paramsOf(kind: string, random: Random, snapshot: string | null): JsonObject | null {
   const by = random.fraction();

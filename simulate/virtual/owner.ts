@@ -6,9 +6,18 @@ import { drawPause } from "../profile/node_profile.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { Catalogue } from "./catalogue.ts";
 import type { ClusterPortal } from "./cluster_portal.ts";
-import { ALWAYS, badChange, type Change, changed, goodChange, updateChange } from "./documents.ts";
+import {
+  ALWAYS,
+  badChange,
+  type Change,
+  changed,
+  goodChange,
+  otherWindows,
+  updateChange,
+} from "./documents.ts";
 import { operationOf } from "./offers.ts";
 import type { Timeline } from "./timeline.ts";
+import { storedOperation } from "./stored_state.ts";
 
 /** The people who own one cluster, and what they want of it over a run. */
 export interface Owner {
@@ -18,6 +27,8 @@ export interface Owner {
   wanted(): JsonObject;
   /** Every secret that was ever sent, in clear. */
   readonly secrets: ReadonlySet<string>;
+  /** Offers an operation again that has its result: one of a kind, or any. */
+  offerAgain(kind: string | null): void;
   /** From now on nothing new is asked: a last usable document, and failed restores made good. */
   settle(): void;
 }
@@ -52,6 +63,7 @@ const LAST_VERSION = "0.9.0";
 /** Begins to ask things of a cluster. */
 export function createOwner(options: OwnerOptions): Owner {
   const { timeline, random, profile, portal, node, catalogue, say } = options;
+  const { work } = profile;
   const offered = new Map<number, JsonObject>();
   const secrets = new Set<string>();
   let wanted = portal.cluster.desired.document as JsonObject;
@@ -84,15 +96,40 @@ export function createOwner(options: OwnerOptions): Owner {
     desire(updateChange(`0.2.${updates++}${ending}`, catalogue));
   }
 
+  /** Operations that have to be offered yet. */
+  function waiting(): number {
+    return portal.portal.state.operations.filter(({ result, again }) => result === null || again)
+      .length;
+  }
+
   function offer(kind: string): void {
-    const waiting = portal.portal.state.operations.filter(({ result }) => result === null).length;
-    if (waiting >= MOST_WAITING) return;
+    if (waiting() >= MOST_WAITING) return;
     const id = `op-${++operations}`;
-    const operation = operationOf(kind, id, random, lastSnapshot());
+    const operation = operationOf(kind, id, random, lastSnapshot(), work.given_names);
     if (operation === null) return;
     noteSecrets(operation, secrets);
     say(`operation ${id}: ${kind}`);
     portal.offer(operation);
+  }
+
+  /**
+   * Some portals know the result and want to hear it once more; others have lost what they knew. The latter
+   * alone is fair to an agent that has lost it too.
+   */
+  function offerAgain(kind: string | null): void {
+    const [which, how] = [random.fraction(), random.fraction()];
+    if (waiting() >= MOST_WAITING) return;
+    // What the agent has still to tell of one is no new run of it.
+    const told = storedOperation(node);
+    const ended = portal.portal.state.operations.filter(({ id, offer, result }) =>
+      result !== null && id !== told && (kind === null || kindOf(offer) === kind)
+    );
+    const operation = ended[Math.floor(which * ended.length)];
+    if (operation === undefined) return;
+    const knows = how < 0.5 && kind === null && !portal.wasForgotten(operation);
+    say(`operation ${operation.id} is offered again${knows ? "" : ", its result is forgotten"}`);
+    if (knows) operation.again = true;
+    else portal.forget(operation);
   }
 
   function revoke(): void {
@@ -151,12 +188,13 @@ export function createOwner(options: OwnerOptions): Owner {
 
   note(wanted);
   noteSecrets(portal.cluster.bootstrap, secrets);
-  const { work } = profile;
   again(
     work.changes,
     () => desire(random.fraction() < work.bad_changes ? badChange(random) : goodChange(random)),
   );
   again(work.updates, update);
+  again(work.windows, () => desire(otherWindows(random, timeline.clock.now())));
+  again(work.offered_again, () => offerAgain(null));
   again(work.revocations, revoke);
   for (const [kind, perHour] of Object.entries(work.operations)) again(perHour, () => offer(kind));
   timeline.after(LOOK_MS, makeGood);
@@ -165,6 +203,7 @@ export function createOwner(options: OwnerOptions): Owner {
     offered,
     secrets,
     wanted: () => wanted,
+    offerAgain,
     settle() {
       isSettled = true;
       const last = updateChange(LAST_VERSION, catalogue);

@@ -1,4 +1,5 @@
 import { createFakeRandom } from "../../adapters/fake/random.ts";
+import type { Answer } from "../../adapters/portal/http/message.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import type { KeyWork } from "../../core/protocol/key_work.ts";
 import type { Random } from "../../core/ports/random.ts";
@@ -9,11 +10,13 @@ import { drawNode } from "../profile/node_profile.ts";
 import type { Profile } from "../profile/profile.ts";
 import type { CheapSigning } from "./cheap_signing.ts";
 import type { Catalogue } from "./catalogue.ts";
+import { makeClockTrouble } from "./clock_trouble.ts";
 import { createClusterPortal, PORTAL } from "./cluster_portal.ts";
 import { leftBehind, notConverged } from "./converged.ts";
 import type { Front } from "./front.ts";
 import { createLink } from "./network.ts";
 import { createOwner } from "./owner.ts";
+import { createPortalClock } from "./portal_clock.ts";
 import type { Timeline } from "./timeline.ts";
 import { describeEvent } from "./trace.ts";
 import { makeTrouble } from "./trouble.ts";
@@ -55,6 +58,15 @@ export interface VirtualNodeOptions {
 /** A reset takes so long at most, milliseconds. */
 const LONGEST_RESET_MS = 90_000;
 
+/** A request of a process that was killed is under way for so long at most, milliseconds. */
+const ON_ITS_WAY_MS = 4_000;
+
+/** Whether the portal has taken the result of an operation. */
+function endsOperation({ url, body }: HttpRequest, { status }: Answer): boolean {
+  return status === 200 && url.endsWith("/events") &&
+    Object.hasOwn(JSON.parse(new TextDecoder().decode(body)), "result");
+}
+
 /** A node that was not started yet. Its life depends on the seed and its index, not on other nodes. */
 export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
   const { index, seed, profile, timeline, catalogue, front, faultsEnd } = options;
@@ -68,9 +80,21 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     nodeName: `node-${index}`,
     serverId: String(4_000_000 + index),
   };
+  const say = (what: string) => {
+    count("faults");
+    tell(`fault     ${what}`);
+  };
+
+  const portalClock = createPortalClock({
+    timeline,
+    random: randomOf(8),
+    say,
+    stepped: () => watch?.onStep(),
+  });
+  let watch: Watch | null = null;
   const portal = createClusterPortal({
     ...name,
-    clock: timeline.clock,
+    clock: portalClock.clock,
     random: randomOf(2),
     verify: options.signing.verify,
     hashBody: options.signing.hashBody,
@@ -79,12 +103,6 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     releases: catalogue.releases,
   });
 
-  const say = (what: string) => {
-    count("faults");
-    tell(`fault     ${what}`);
-  };
-
-  let watch: Watch | null = null;
   const wire = randomOf(3);
   const link = createLink({
     timeline,
@@ -99,9 +117,12 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
       const hindrance = front.hindrance(wire);
       if (hindrance === "away") return null;
       if (hindrance !== null) return hindrance;
-      const answer = portal.answer(request, version);
-      watch?.onAnswer(request, answer, again);
-      return answer;
+      return portalClock.answer(() => {
+        const answer = portal.answer(request, version);
+        watch?.onAnswer(request, answer, again);
+        if (endsOperation(request, answer)) portalClock.operationEnded();
+        return answer;
+      });
     },
   });
 
@@ -147,7 +168,15 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     catalogue,
     say: (what) => tell(`owner     ${what}`),
   });
-  watch = createWatch({ timeline, node, portal, owner, broken, keyWork: options.keyWork });
+  const { keyWork } = options;
+  watch = createWatch({ timeline, node, portal, portalClock, owner, broken, keyWork });
+
+  function loseState(): void {
+    watch?.onStateLost();
+    portal.nodeForgot();
+    // What the process before had sent may arrive until the next one starts.
+    timeline.after(ON_ITS_WAY_MS, portal.nodeForgot);
+  }
 
   return {
     random,
@@ -163,10 +192,26 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
         until: faultsEnd,
         say,
       });
+      makeClockTrouble({
+        timeline,
+        random: randomOf(9),
+        profile,
+        node,
+        owner,
+        link,
+        until: faultsEnd,
+        say,
+        stepped: () => watch?.onStep(),
+        stateLost: loseState,
+      });
+      portalClock.begin(profile.portal.clock_steps, faultsEnd);
     },
     settle() {
       owner.settle();
+      node.atCall(null);
       node.skew(0);
+      link.isCut = false;
+      portalClock.settle();
     },
     lacks: () => notConverged(node, portal, owner),
     left: () => leftBehind(node, owner),

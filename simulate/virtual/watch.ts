@@ -1,8 +1,6 @@
 import type { Answer } from "../../adapters/portal/http/message.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
-import { nextWindow } from "../../core/host/windows.ts";
-import type { Maintenance } from "../../core/protocol/desired_state.ts";
 import type { NodeEvent } from "../node/node_event.ts";
 import { isBroken } from "../node/program.ts";
 import { watchAnswers } from "./watch_answers.ts";
@@ -10,7 +8,9 @@ import { watchOperations } from "./watch_operations.ts";
 import { watchSecrets } from "./watch_secrets.ts";
 import { watchSending } from "./watch_sending.ts";
 import { watchUpdates } from "./watch_updates.ts";
-import { secretIn, storedRevision, type Watched } from "./watched.ts";
+import { watchWindows } from "./watch_windows.ts";
+import { storedRevision } from "./stored_state.ts";
+import { secretIn, type Watched } from "./watched.ts";
 
 /** What must hold at any time of a run, for one node. */
 export interface Watch {
@@ -22,16 +22,21 @@ export interface Watch {
   onAnswer(request: HttpRequest, answer: Answer, again: boolean): void;
   /** The agent got an answer, from whomever. */
   onReceive(request: HttpRequest, answer: Answer): void;
+  /** The clock of the node or of its portal shows another time from now on. */
+  onStep(): void;
+  /** state.json is gone. */
+  onStateLost(): void;
 }
 
 /** Watches one node. */
 export function createWatch(watched: Watched): Watch {
-  const { timeline, node, owner, broken } = watched;
+  const { node, owner, broken } = watched;
   const operations = watchOperations(watched);
   const sending = watchSending(watched);
   const answers = watchAnswers(watched);
   const updates = watchUpdates(watched);
   const secrets = watchSecrets(watched);
+  const windows = watchWindows(watched);
 
   function onLog(event: NodeEvent & { kind: "log" }): void {
     if (event.event.endsWith("_fault")) broken("no_exceptions", `${event.event}: ${event.message}`);
@@ -41,21 +46,7 @@ export function createWatch(watched: Watched): Watch {
     operations.onLog(event);
     updates.onLog(event);
     secrets.onLog(event);
-    if (event.event === "k3s_restart") checkWindow();
-  }
-
-  /** k3s is restarted inside a maintenance window only, and under no operation. */
-  function checkWindow(): void {
-    const revision = storedRevision(node);
-    const document = revision === null ? undefined : owner.offered.get(revision);
-    const now = timeline.clock.now();
-    const maintenance = document?.["maintenance"] as Maintenance | undefined;
-    const slack = [-SLACK_MS, 0, SLACK_MS];
-    const isOpen = maintenance !== undefined && slack.some((ms) => {
-      const next = nextWindow(maintenance, now + ms);
-      return next !== null && next.opensAt <= now + ms;
-    });
-    if (!isOpen) broken("restarts_in_windows", `k3s is restarted outside of every window`);
+    if (event.event === "k3s_restart") windows.onRestart();
   }
 
   /** What is in the cluster was offered, and is stored where a crash cannot take it back. */
@@ -73,6 +64,7 @@ export function createWatch(watched: Watched): Watch {
 
   return {
     onEvent(event) {
+      windows.onEvent(event);
       switch (event.kind) {
         case "started":
           sending.onStart();
@@ -97,16 +89,24 @@ export function createWatch(watched: Watched): Watch {
     onAnswer(request, answer, again) {
       answers.onAnswer(request, answer, again);
       operations.onAnswer(request, answer);
+      windows.onAnswer(request);
     },
     onReceive(request, answer) {
       sending.onReceive(request, answer);
       answers.onReceive(request, answer);
+      windows.onReceive(request, answer);
+    },
+    onStep() {
+      answers.onStep();
+      windows.onStep();
+    },
+    onStateLost() {
+      operations.onStateLost();
+      answers.onStateLost();
     },
   };
 }
 
-/** What a clock that the agent has corrected may still be off, milliseconds. */
-const SLACK_MS = 61_000;
 const HCLOUD = "/api/v1/namespaces/kube-system/secrets/hcloud";
 
 function tokenOf(document: JsonObject): string {

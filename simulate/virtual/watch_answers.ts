@@ -3,15 +3,19 @@ import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
 import { activeAgent } from "../../adapters/portal/state.ts";
 import { tagOf } from "../../adapters/portal/sync.ts";
-import { storedState, type Watched } from "./watched.ts";
+import { storedState } from "./stored_state.ts";
+import type { Watched } from "./watched.ts";
 
 /** As far as a timestamp may be off (protocol §1), less what a request may take, milliseconds. */
 const MAX_SKEW_MS = 50_000;
+/** A new time is confirmed within this, milliseconds: a minute of its answers, and a cycle more. */
+const SETTLED_MS = 120_000;
 /** Answers of 401 that one process may get: by either key, and for what was under way. */
 const MOST_REVOKED = 4;
 
 /** What the portal's own rules say to a request: an agent never breaks one. */
-export function watchAnswers({ portal, owner, node, broken }: Watched) {
+export function watchAnswers(watched: Watched) {
+  const { timeline, portal, portalClock, owner, node, broken } = watched;
   const { cluster } = portal;
   const tags = new Map<number, unknown>();
   let breaches = 0;
@@ -50,22 +54,29 @@ export function watchAnswers({ portal, owner, node, broken }: Watched) {
     return code === "unknown_release";
   }
 
-  /** How far ahead the clock was that state.json has the offset of; null: not known. */
+  /** How far ahead of the portal's the clock was that state.json has the offset of; null: not known. */
   let keptFor: number | null = null;
   let isLearning = false;
+  /** When a clock showed another time last, milliseconds since the beginning. */
+  let steppedAt = -Infinity;
+  /** How far ahead the portal's clock was when it made an answer. */
+  const madeAhead = new WeakMap<HttpRequest, number>();
 
   /** What a 409 taught is in the file by the next success, and counts from then on. */
   function checkOffset(request: HttpRequest, { status }: Answer): void {
-    const ahead = node.clockAhead();
+    const ahead = node.clockAhead() - (madeAhead.get(request) ?? 0);
     if (status === 409 && keptFor === ahead) {
       broken("offset_is_kept", `the clock is ${ahead} ms ahead, which a 409 has taught before`);
     }
+    // What an answer of another time taught has taken its place.
+    if (keptFor !== null && keptFor !== ahead) keptFor = null;
     if (status === 409) isLearning = true;
     if (status !== 200 || !isLearning || !request.url.endsWith("/sync")) return;
     isLearning = false;
     // Where the disk takes nothing it is not there, and cannot be.
     const stored = Number(storedState(node)?.clock_offset_ms);
-    keptFor = Math.abs(stored + ahead) < MAX_SKEW_MS ? ahead : null;
+    const isSettled = timeline.elapsed() - steppedAt > SETTLED_MS;
+    keptFor = isSettled && Math.abs(stored + ahead) < MAX_SKEW_MS ? ahead : null;
   }
 
   return {
@@ -82,7 +93,17 @@ export function watchAnswers({ portal, owner, node, broken }: Watched) {
     onStart() {
       refused = 0;
     },
+    /** A time that contradicts the one before is kept once it was confirmed. */
+    onStep() {
+      steppedAt = timeline.elapsed();
+      keptFor = null;
+    },
+    onStateLost() {
+      keptFor = null;
+      isLearning = false;
+    },
     onAnswer(request: HttpRequest, answer: Answer, again: boolean): void {
+      madeAhead.set(request, portalClock.ahead());
       const { status } = answer;
       const { code, message } = status < 400 ? NO_ERROR : errorOf(answer);
       // A copy that the network made is a replay, and none of the agent's doing.

@@ -1,6 +1,7 @@
 import type { Answer } from "../../adapters/portal/http/message.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
-import { storedRevision, type Watched } from "./watched.ts";
+import { storedRevision } from "./stored_state.ts";
+import type { Watched } from "./watched.ts";
 
 /** At least so many signatures of one node are remembered: hours of it. */
 const REMEMBERED = 256;

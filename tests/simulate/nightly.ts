@@ -1,6 +1,6 @@
 /**
- * `deno task nightly [SEEDS]`: a thousand seeds of a small fleet in simulated time, then every planted
- * fault, then clusters with several servers, upgrades of the
+ * `deno task nightly [SEEDS]`: a thousand seeds of a small fleet in simulated time, two thousand with clocks
+ * that step, then every planted fault, then clusters with several servers, upgrades of the
  * node's image, then the suites on real parts at their full length. Ends with the line `N passed, N failed`.
  */
 import { denoTest } from "../runner/deno_test.ts";
@@ -14,10 +14,12 @@ const SEEDS = Number(Deno.args[0] ?? 1_000);
 const SERVERS_TIMEOUT_MS = 3 * 60 * 60_000;
 /** About six minutes where nothing else runs. */
 const UPGRADES_TIMEOUT_MS = 60 * 60_000;
-const SMALL: SeedOptions = { profile: "rough", agents: 2, hours: 4 };
+const ROUGH: SeedOptions = { profile: "rough", agents: 2, hours: 4 };
+const CLOCKS: SeedOptions = { profile: "clocks", agents: 2, hours: 4 };
 
 const tallies = [
-  await runSeeds(),
+  await runSeeds(SEEDS, ROUGH),
+  await runSeeds(2 * SEEDS, CLOCKS),
   await searchAll(),
   await runSeveralServers(),
   await runUpgrades(),
@@ -28,15 +30,16 @@ say(inWords(whole));
 Deno.exitCode = whole.failed === 0 ? 0 : 1;
 
 /** Every seed counts; those that break a rule are told with the command that replays them. */
-async function runSeeds(): Promise<Tally> {
+async function runSeeds(seeds: number, options: SeedOptions): Promise<Tally> {
   let failed = 0;
-  for (let seed = 1; seed <= SEEDS; seed++) {
-    const broken = describeEnd(await runSeed(seed, SMALL), SMALL);
+  for (let seed = 1; seed <= seeds; seed++) {
+    const broken = describeEnd(await runSeed(seed, options), options);
     if (broken === null) continue;
     failed += 1;
     say(broken);
   }
-  return told("seeds", { passed: SEEDS - failed, failed, ignored: 0 });
+  const tally = { passed: seeds - failed, failed, ignored: 0 };
+  return told(`seeds of ${options.profile}`, tally);
 }
 
 /** A fault that is planted and not found is a hole in the simulation. */

@@ -20,11 +20,15 @@ export interface Search {
 
 /** Within this, every planted fault of a single node's agent is found. */
 export const SEARCH: Search = { profile: "rough", agents: 2, hours: 6, from: 1, to: 20 };
+/** Within this, every fault is that a wrong clock brings to light. */
+const CLOCKS_SEARCH: Search = { profile: "clocks", agents: 2, hours: 4, from: 1, to: 60 };
 /** Within so many seeds every planted fault of several servers is found. */
 export const SERVERS_SEEDS = 300;
 
 const ROOT = new URL("../../", import.meta.url).pathname;
 const FAULTS = new URL("./faults/", import.meta.url).pathname;
+/** Faults that only a clock that steps shows. */
+const CLOCKS_FAULTS = new URL("./faults/clocks/", import.meta.url).pathname;
 /** Faults that only clusters with several servers show. */
 const SERVERS_FAULTS = new URL("./servers/faults/", import.meta.url).pathname;
 /** What a simulation is made of. */
@@ -40,13 +44,12 @@ const SOURCES = [
 
 /** The names of all planted faults, sorted. */
 export function plantedFaults(): readonly string[] {
-  return [...patchesIn(FAULTS), ...patchesIn(SERVERS_FAULTS)].sort();
+  return [FAULTS, CLOCKS_FAULTS, SERVERS_FAULTS].flatMap(patchesIn).sort();
 }
 
 /** The patch that plants one. */
 export function plantedPatch(fault: string): string {
-  const folder = isOfServers(fault) ? SERVERS_FAULTS : FAULTS;
-  return Deno.readTextFileSync(`${folder}${fault}.patch`);
+  return Deno.readTextFileSync(`${folderOf(fault)}${fault}.patch`);
 }
 
 /** What was found, in one line. */
@@ -60,19 +63,21 @@ function patchesIn(folder: string): readonly string[] {
     .filter((name) => name.endsWith(".patch")).map((name) => name.slice(0, -".patch".length));
 }
 
-function isOfServers(fault: string): boolean {
-  return patchesIn(SERVERS_FAULTS).includes(fault);
+/** The folder that its patch is in. */
+function folderOf(fault: string): string {
+  return [CLOCKS_FAULTS, SERVERS_FAULTS].find((folder) => patchesIn(folder).includes(fault)) ??
+    FAULTS;
 }
 
 /**
  * Plants a fault in a copy of the sources and simulates until a rule breaks. Throws where the patch does
  * not apply any more, or the copy does not run.
  */
-export async function searchFault(fault: string, search = SEARCH): Promise<Found> {
+export async function searchFault(fault: string, search = searchOf(fault)): Promise<Found> {
   const folder = plant(fault);
   try {
     const { profile, agents, hours, from, to } = search;
-    const script = isOfServers(fault)
+    const script = folderOf(fault) === SERVERS_FAULTS
       ? ["tests/simulate/servers/seeds.ts", "--first", 1, SERVERS_SEEDS]
       : ["tests/simulate/seeds.ts", profile, agents, hours, from, to];
     const { success, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
@@ -89,6 +94,10 @@ export async function searchFault(fault: string, search = SEARCH): Promise<Found
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+}
+
+function searchOf(fault: string): Search {
+  return folderOf(fault) === CLOCKS_FAULTS ? CLOCKS_SEARCH : SEARCH;
 }
 
 /** A copy of the sources with the fault in it. */
