@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../core/json.ts";
 import type { LogFields, LogLevel } from "../core/ports/log.ts";
+import { printable, printableOutput } from "../core/printable.ts";
 
 /** Characters of one string in a log line; journald splits lines that grow too long. */
 const LONGEST_STRING = 4_096;
@@ -44,7 +45,7 @@ export function logRecord(
 
 /** The record as one JSON object on one line, without the line's end. */
 export function jsonLine({ fields, ...own }: LogRecord): string {
-  return JSON.stringify({ ...own, ...fields }).replace(UNSEEN, escapeUnits);
+  return printableOutput(JSON.stringify({ ...own, ...fields }));
 }
 
 /** The record as a line for people, without the line's end: `12:03:04 warn  event  message  key=value`. */
@@ -52,23 +53,7 @@ export function readableLine({ time, level, event, message, fields }: LogRecord)
   const clock = time.slice(time.indexOf("T") + 1, time.indexOf("."));
   const facts = Object.entries(fields).map(([name, value]) => `${name}=${readableValue(value)}`);
   const parts = [`${clock} ${level.padEnd(5)} ${event}`, message, facts.join(" ")];
-  return escapeUnseen(parts.filter((part) => part !== "").join("  "));
-}
-
-/** Control and format characters and line separators: what could forge a line or steer a terminal. */
-const UNSEEN = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-
-const SHORT_ESCAPES: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
-
-/** The text with those characters spelt out, so that it stays on its line and steers nothing. */
-export function escapeUnseen(text: string): string {
-  return text.replace(UNSEEN, (character) => SHORT_ESCAPES[character] ?? escapeUnits(character));
-}
-
-function escapeUnits(character: string): string {
-  return character.split("")
-    .map((unit) => "\\u" + unit.charCodeAt(0).toString(16).padStart(4, "0"))
-    .join("");
+  return printable(parts.filter((part) => part !== "").join("  "));
 }
 
 function readableValue(value: JsonValue): string {

@@ -1,31 +1,26 @@
 import type { OperationView } from "../core/agent/operations_view.ts";
+import { printable } from "../core/printable.ts";
 
 /** The operations for people, newest first, one a line. */
 export function operationList(operations: readonly OperationView[]): string {
   if (operations.length === 0) return "no operations in the last 30 days\n";
-  const rows = operations.map((one) => [
-    one.begun_at.slice(0, 19).replace("T", " "),
-    one.id,
-    one.kind,
-    one.state,
-    one.result?.code ?? one.steps.at(-1)?.name ?? "",
-    one.reported ? "" : "not reported yet",
-  ]);
+  const rows = operations.map((one) =>
+    [
+      one.begun_at.slice(0, 19).replace("T", " "),
+      one.id,
+      one.kind,
+      one.state,
+      one.result?.code ?? one.steps.at(-1)?.name ?? "",
+      one.reported ? "" : "not reported yet",
+    ].map(printable)
+  );
   const head = ["begun (UTC)", "id", "kind", "state", "step or code", ""];
   const widths = head.map((title, column) =>
     Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0))
   );
   return [head, ...rows].map((row) =>
-    `${
-      harmless(row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd())
-    }\n`
+    `${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ").trimEnd()}\n`
   ).join("");
-}
-
-/** Without what would steer a terminal: a kind and a message come from elsewhere. */
-function harmless(text: string): string {
-  // deno-lint-ignore no-control-regex -- they are what is looked for
-  return text.replace(/[\x00-\x08\x0a-\x1f\x7f-\x9f]/g, "?");
 }
 
 /** Longer values are told by their length: `--json` has them whole. */
@@ -36,13 +31,18 @@ function shownValue(value: unknown): string {
   return text.length > MAX_VALUE ? `(${text.length} characters: see --json)` : text;
 }
 
+/** A message of several lines: those after the first begin further in, so that none looks like ours. */
+function indented(message: string): string[] {
+  return message.split("\n").map((line, index) => index === 0 ? line : `  ${line}`);
+}
+
 /** One operation for people: its steps with times and evidence, its result, its log. */
 export function operationDetail(one: OperationView, log: readonly string[]): string {
   const lines = [
     `${one.id}: ${one.kind}, ${one.state}${one.reported ? "" : ", not reported yet"}`,
     `begun ${one.begun_at}${one.ended_at === null ? "" : `, ended ${one.ended_at}`}`,
   ];
-  if (one.result?.message !== undefined) lines.push(...one.result.message.split("\n"));
+  if (one.result?.message !== undefined) lines.push(...indented(one.result.message));
   lines.push("", "steps");
   if (one.steps.length === 0) lines.push("  none was begun");
   for (const [index, step] of one.steps.entries()) {
@@ -62,5 +62,5 @@ export function operationDetail(one: OperationView, log: readonly string[]): str
   }
   lines.push("", "log");
   lines.push(...(log.length === 0 ? ["  none"] : log.map((line) => `  ${line}`)));
-  return `${lines.map(harmless).join("\n")}\n`;
+  return `${lines.map(printable).join("\n")}\n`;
 }

@@ -1,4 +1,5 @@
 import type { Change, PlanView } from "../core/agent/plan_view.ts";
+import { printable } from "../core/printable.ts";
 
 /** Longest value of a field that is shown, characters. */
 const MAX_VALUE = 100;
@@ -17,7 +18,7 @@ export function planText(
   }
   if (addons.length === 0) lines.push("", "no add-ons are named");
   lines.push("", "Nothing was written.", "");
-  return lines.map(harmless).join("\n");
+  return lines.map(printable).join("\n");
 }
 
 function changeLines(changes: readonly Change[]): string[] {
@@ -34,10 +35,4 @@ function valueText(value: unknown): string {
   if (value === undefined) return "(none)";
   const text = JSON.stringify(value);
   return text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE)}...` : text;
-}
-
-/** Without what would steer a terminal: values come from elsewhere. */
-function harmless(line: string): string {
-  // deno-lint-ignore no-control-regex -- they are what is looked for
-  return line.replace(/[\x00-\x1f\x7f-\x9f]/g, "?");
 }

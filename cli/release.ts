@@ -3,6 +3,7 @@
  * keys are in encrypted files or come from standard input.
  */
 import { parseArgs } from "node:util";
+import { isEd25519PublicKey } from "../core/protocol/public_key_check.ts";
 import { decodeBase64 } from "../core/protocol/base64.ts";
 import { fail, ok, type Result } from "../core/result.ts";
 import { print } from "./print.ts";
@@ -108,7 +109,9 @@ async function verifyCommand(args: readonly string[]): Promise<Result<string, st
   const publicKeys: Uint8Array[] = [];
   for (const text of values["public-key"] ?? []) {
     const key = decodeBase64(text);
-    if (key?.length !== 32) return fail(`--public-key ${text}: is not the base64 of 32 bytes`);
+    if (key === null || !isEd25519PublicKey(key)) {
+      return fail(`--public-key ${text}: is not the base64 of a proper 32-byte Ed25519 key`);
+    }
     publicKeys.push(key);
   }
   if (publicKeys.length === 0) return fail("--public-key BASE64 is missing");

@@ -1,6 +1,6 @@
-import { escapeUnseen } from "../adapters/log_record.ts";
 import type { Status } from "../core/agent/status.ts";
 import type { Slot, Slots } from "../core/host/slots.ts";
+import { printable } from "../core/printable.ts";
 import { whyNotAgent } from "../core/state/custody.ts";
 import type { Stage } from "../core/state/state.ts";
 
@@ -57,7 +57,7 @@ export function statusText(status: WholeStatus): string {
   }
   for (const problem of status.problems) rows.push(["problem", problem]);
   // Some of it are words of the portal.
-  return rows.map(([name, value]) => `${name.padEnd(10)} ${escapeUnseen(value)}\n`).join("");
+  return rows.map(([name, value]) => `${name.padEnd(10)} ${printable(value)}\n`).join("");
 }
 
 /** What there is to say of own updates; nothing where there is nothing. */

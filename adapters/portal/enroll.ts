@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../core/json.ts";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
+import { isEd25519PublicKey, isX25519PublicKey } from "../../core/protocol/public_key_check.ts";
 import { EnrollRequest, type PublicKeys } from "../../core/protocol/enroll.ts";
 import { admitAgent } from "./admit_agent.ts";
 import { type Asker, noteBreach } from "./breach.ts";
@@ -102,7 +103,10 @@ export function faultOfKeys(keys: PublicKeys): string | null {
   for (const name of ["signing", "sealing"] as const) {
     const key = decodeBase64(keys[name]);
     if (key?.length !== 32) return `public_keys.${name}: must be base64 of 32 bytes`;
-    if (key.every((byte) => byte === 0)) return `public_keys.${name}: is no key`;
+    const isKey = name === "signing" ? isEd25519PublicKey : isX25519PublicKey;
+    if (!isKey(key)) {
+      return `public_keys.${name}: is of small order or not in its canonical form`;
+    }
   }
   return keys.signing === keys.sealing ? "public_keys: signing and sealing are the same" : null;
 }

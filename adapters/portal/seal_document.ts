@@ -18,7 +18,8 @@ export type Boxes = WeakMap<JsonObject, Map<string, string>>;
 /**
  * Turns what an admin wrote into what an agent gets. `{"plain": "text"}` becomes a sealed box to
  * `publicKey`; with `"to": "<base64 key>"` beside it, a box that this agent cannot open.
- * `{"verbatim": x}` becomes `x` as it is. Where boxes are kept, a secret that stands in the answer to an
+ * `{"verbatim": x}` becomes `x` as it is, and `{"raw_json": "1e400"}` the number or the string that this
+ * JSON text says, character by character: a JavaScript value could not hold all of them. Where boxes are kept, a secret that stands in the answer to an
  * enrollment and in the desired state is sealed once.
  */
 export function sealDocument(
@@ -28,6 +29,7 @@ export function sealDocument(
 ): JsonValue {
   return mapMarks(document, (mark, place) => {
     if ("verbatim" in mark) return mark.verbatim;
+    if ("raw_json" in mark) return JSON.rawJSON(mark.raw_json) as unknown as JsonValue;
     const to = mark.to ?? publicKey;
     const known = boxes?.get(place)?.get(to);
     if (known !== undefined) return { sealed: known };
@@ -47,7 +49,7 @@ function keep(boxes: Boxes, place: JsonObject, to: string, sealed: string): void
 /** The document with every secret's text replaced, for people to look at. */
 export function redactDocument(document: JsonValue): JsonValue {
   return mapMarks(document, (mark) => {
-    return "verbatim" in mark ? { ...mark } : { ...mark, plain: "[secret]" };
+    return "plain" in mark ? { ...mark, plain: "[secret]" } : { ...mark };
   });
 }
 
@@ -68,13 +70,32 @@ const Mark = z.union([
     to: z.string().refine((key) => decodeBase64(key)?.length === 32).optional(),
   }),
   z.strictObject({ verbatim: z.json() }),
+  z.strictObject({ raw_json: z.string().refine(isRawJson) }),
 ]);
 type Mark =
   | { readonly plain: string; readonly to?: string }
-  | { readonly verbatim: JsonValue };
+  | { readonly verbatim: JsonValue }
+  | { readonly raw_json: string };
+
+/** Not in the library of types yet. */
+declare global {
+  interface JSON {
+    /** What is written out as this text, which says a JSON value that is neither object nor list. */
+    rawJSON(text: string): object;
+  }
+}
+
+function isRawJson(text: string): boolean {
+  try {
+    JSON.rawJSON(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 function markOf(value: JsonObject): Mark | null {
-  if (!("plain" in value) && !("verbatim" in value)) return null;
+  if (!("plain" in value) && !("verbatim" in value) && !("raw_json" in value)) return null;
   const mark = Mark.safeParse(value);
   return mark.success ? mark.data as Mark : null;
 }

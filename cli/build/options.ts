@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
+import { isEd25519PublicKey } from "../../core/protocol/public_key_check.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 
 /** The machines that a program is built for, as releases name them (protocol §6). */
@@ -81,6 +82,10 @@ function parseReleaseKeys(texts: readonly string[]): Result<readonly Uint8Array[
   for (const text of texts) {
     const key = decodeBase64(text);
     if (key?.length !== 32) return fail(`--release-key ${text}: is not the base64 of 32 bytes`);
+    if (!isEd25519PublicKey(key)) {
+      const why = "is of small order or not in its canonical form, so that anyone could sign";
+      return fail(`--release-key ${text}: ${why}; make one with 'release keygen'`);
+    }
     keys.push(key);
   }
   if (keys.length !== 0 && keys.length !== 2) {

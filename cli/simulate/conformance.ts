@@ -8,7 +8,7 @@ import { type Conformance, runConformance } from "../../simulate/conformance/run
 import { conformanceText } from "../../simulate/conformance/text.ts";
 import { parseTokenFile } from "../../simulate/conformance/token_file.ts";
 import { EXIT, type ExitCode } from "../exit_codes.ts";
-import { print } from "../print.ts";
+import { draw, print } from "../print.ts";
 import { VERSION } from "../version.ts";
 import {
   type ConformanceArguments,
@@ -85,7 +85,7 @@ async function show(report: Conformance, { output, junit }: ConformanceArguments
   if (output === "json") return print("stdout", `${JSON.stringify(report, null, 1)}\n`);
   if (output === "junit") return print("stdout", conformanceJunit(report));
   const colour = Deno.stdout.isTerminal();
-  print("stdout", conformanceText(report, { colour, all: output === "all" }));
+  draw("stdout", conformanceText(report, { colour, all: output === "all" }));
 }
 
 function adminCall(origin: string): AdminCall {

@@ -1,5 +1,6 @@
 import { parseArgs } from "node:util";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
+import { isEd25519PublicKey } from "../../core/protocol/public_key_check.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { portalBase } from "../../core/state/portal_url.ts";
 import type { SimulateEntry } from "./options.ts";
@@ -94,8 +95,8 @@ export function parseConformance(
     return fail("--junit: this program writes no files: use --junit - for standard output");
   }
   const keys = (values["release-key"] ?? []).map(decodeBase64);
-  if (keys.some((key) => key?.length !== 32)) {
-    return fail("--release-key: is no base64 of the 32 bytes of an Ed25519 public key");
+  if (keys.some((key) => key === null || !isEd25519PublicKey(key))) {
+    return fail("--release-key: is not the base64 of the 32 bytes of a proper Ed25519 public key");
   }
   return ok({
     portal: portal.value,

@@ -1,4 +1,6 @@
 import { parseArgs } from "node:util";
+import { decodeBase64 } from "../../core/protocol/base64.ts";
+import { isEd25519PublicKey } from "../../core/protocol/public_key_check.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { portalBase } from "../../core/state/portal_url.ts";
 import { PROFILE_NAMES } from "../../simulate/profile/built_in.ts";
@@ -178,7 +180,7 @@ export function parseSimulateOptions(
   if (!portals.ok) return portals;
   const releaseKeys = (values["release-key"] ?? []).map(keyOf);
   if (releaseKeys.some((key) => key === null)) {
-    return fail("--release-key: is no base64 of the 32 bytes of an Ed25519 public key");
+    return fail("--release-key: is not the base64 of the 32 bytes of a proper Ed25519 public key");
   }
   if (values.report === "") return fail("--report needs a folder or -");
   return ok({
@@ -279,10 +281,6 @@ function usualRamp(durationMs: number, agents: number): number {
 }
 
 function keyOf(text: string): Uint8Array | null {
-  try {
-    const bytes = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-    return bytes.length === 32 ? bytes : null;
-  } catch {
-    return null;
-  }
+  const bytes = decodeBase64(text);
+  return bytes !== null && isEd25519PublicKey(bytes) ? bytes : null;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Recorder } from "../../simulate/report/recorder.ts";
-import { print } from "../print.ts";
+import { draw, print } from "../print.ts";
 import { liveLine, liveLines } from "./live_view.ts";
 
 /** How often the live view is drawn on a terminal, and a line is written elsewhere, milliseconds. */
@@ -34,7 +34,7 @@ export async function watchRun(
     }
     const lines = liveLines(moment);
     const up = drawn === 0 ? "" : `\x1b[${drawn}A`;
-    print("stderr", up + lines.map((line) => `\r\x1b[K${line}\n`).join(""));
+    draw("stderr", up + lines.map((line) => `\r\x1b[K${line}\n`).join(""));
     drawn = lines.length;
   }
 }

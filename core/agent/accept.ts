@@ -1,7 +1,8 @@
 import type { ConditionCode } from "../protocol/conditions.ts";
+import { checkOptions } from "./check_options.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
-import { checkSecretOptions, type Offered } from "./judge.ts";
+import type { Offered } from "./judge.ts";
 import type { Releases } from "./releases.ts";
 
 /** The conditions that say why an offered desired state is not used. At most one holds at a time. */
@@ -49,7 +50,7 @@ export async function accept(
     await refuse(context, code, message);
     return "done";
   }
-  const options = checkSecretOptions(offered.state, release.value);
+  const options = checkOptions(offered.state, release.value);
   if (!options.ok) {
     await refuse(context, options.error.code, options.error.message);
     return "done";

@@ -1,6 +1,7 @@
 import { carryOut } from "../cluster/carry_out.ts";
 import { lookAndPlan } from "../cluster/look_and_plan.ts";
 import { renderAll, type Rendered } from "../cluster/render_all.ts";
+import { printable } from "../printable.ts";
 import type { Release } from "../protocol/release.ts";
 import type { AddonReport } from "../protocol/sync.ts";
 import type { BoundContext } from "./context.ts";
@@ -50,7 +51,7 @@ export function openAddonKeeper(): AddonKeeper {
     troubleSince = new Map(
       [...troubled].map((name) => [name, troubleSince.get(name) ?? timestamp(context)]),
     );
-    const told = reports.map((report): [string, AddonReport] => {
+    const told = reports.map(shown).map((report): [string, AddonReport] => {
       const since = troubleSince.get(report.name);
       if (since === undefined) return [report.name, report];
       const message = `${report.message} (since ${since}; tried again in every cycle)`;
@@ -108,6 +109,11 @@ export function openAddonKeeper(): AddonKeeper {
       await clearConditions(context, "addon_failed");
     },
   };
+}
+
+/** As the portal may show it: its message quotes the API and the objects. */
+function shown({ message, ...report }: AddonReport): AddonReport {
+  return { ...report, ...(message === undefined ? {} : { message: printable(message) }) };
 }
 
 const NOT_YET = "this desired state was not carried out yet";

@@ -1,5 +1,6 @@
 import type { Ports } from "../ports/mod.ts";
 import type { DiskError } from "../ports/disk.ts";
+import { printable } from "../printable.ts";
 import type { ConditionCode } from "../protocol/conditions.ts";
 import type { Config } from "../state/config.ts";
 import { clear, raise } from "../state/conditions.ts";
@@ -71,7 +72,7 @@ export async function raiseCondition(
   message: string,
 ): Promise<void> {
   const { store, ports } = context;
-  const shown = message.slice(0, MAX_MESSAGE);
+  const shown = printable(message).slice(0, MAX_MESSAGE);
   if (store.state.conditions.some((one) => one.code === code && one.message === shown)) return;
   ports.log.write("warn", code, shown);
   const now = timestamp(context);

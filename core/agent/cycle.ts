@@ -1,6 +1,6 @@
 import { definitionOf } from "../operations/registry.ts";
 import { isPlausibleTime } from "../protocol/answer.ts";
-import type { Operation } from "../protocol/operation.ts";
+import type { OfferedOperation } from "../protocol/operation.ts";
 import type { JsonValue } from "../json.ts";
 import { type ClusterLook, whyNotAgent } from "../state/custody.ts";
 import { accept, refuse } from "./accept.ts";
@@ -10,7 +10,7 @@ import { createLeader, type Leader } from "../cluster/leader.ts";
 import { type ClusterKeeper, openClusterKeeper } from "./converge_cluster.ts";
 import { type HostKeeper, openHostKeeper } from "./converge_host.ts";
 import { custodyBy, custodyOfNode, judgeCluster } from "./custody.ts";
-import { exchange, judgeOffset } from "./exchange.ts";
+import { exchange, judgeOffset, type Outcome } from "./exchange.ts";
 import { judgeSyncAnswer } from "./judge.ts";
 import { openOwnUpdate, type OwnUpdate } from "./own_update.ts";
 import { leadsCluster } from "./leads.ts";
@@ -62,7 +62,7 @@ export type CycleEnd = SyncEnd | "installed";
 /** What a sync left to do. */
 export interface Synced {
   readonly end: SyncEnd;
-  readonly operation: Operation | null;
+  readonly operation: OfferedOperation | null;
 }
 
 /**
@@ -104,7 +104,7 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
   return synced.end;
 }
 
-function needsApi(operation: Operation | null): boolean {
+function needsApi(operation: OfferedOperation | null): boolean {
   return operation !== null && definitionOf(operation.kind)?.needsApi === true;
 }
 
@@ -138,7 +138,7 @@ export async function sync(
   });
   switch (outcome.do) {
     case "apply": {
-      const synced = await receive(context, parts, outcome.body, {
+      const synced = await receive(context, parts, outcome, {
         desired: report.desired.tag !== null,
         at: outcome.sent,
       });
@@ -173,7 +173,7 @@ export async function sync(
 async function receive(
   context: BoundContext,
   parts: CycleParts,
-  body: JsonValue,
+  { body, unfit }: Pick<Extract<Outcome, { do: "apply" }>, "body" | "unfit">,
   sent: {
     /** The report named an accepted desired state. */
     readonly desired: boolean;
@@ -181,7 +181,7 @@ async function receive(
     readonly at: number;
   },
 ): Promise<Synced> {
-  const judgement = judgeSyncAnswer(body, context.identity.sealingKeys);
+  const judgement = judgeSyncAnswer(body, context.identity.sealingKeys, unfit);
   if (judgement.kind === "malformed") {
     await context.channels.failed("sync");
     await noteTrouble(

@@ -1,6 +1,5 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import type { JsonValue } from "../json.ts";
 import { type Meaning, meaningOf } from "../protocol/answer.ts";
 import { backoffMs } from "../protocol/backoff.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
@@ -71,7 +70,7 @@ export async function enroll(context: Context, identity: Identity): Promise<Enro
     switch (reaction.do) {
       case "store": {
         if (meaning.kind !== "success") throw new Error("stored what is no success");
-        const stored = await storeAnswer(context, identity, request, meaning.body);
+        const stored = await storeAnswer(context, identity, request, meaning);
         if (stored.ok) return { kind: "enrolled", identity: stored.value };
         owed = NOT_STORED.includes(stored.error.code) ? meaning : null;
         await context.channels.failed("sync");
@@ -163,6 +162,9 @@ async function ask(context: Context, request: EnrollRequest): Promise<Meaning | 
   return { ...meaning, message: meaning.message.replaceAll(request.token, "[secret]") };
 }
 
+/** An answer of 200. */
+type EnrollSuccess = Extract<Meaning, { kind: "success" }>;
+
 /** Why an answer was not stored. */
 interface NotStored {
   readonly code: string;
@@ -173,9 +175,9 @@ async function storeAnswer(
   context: Context,
   identity: Identity,
   request: EnrollRequest,
-  body: JsonValue,
+  answered: EnrollSuccess,
 ): Promise<Result<Identity, NotStored>> {
-  const answer = judgeEnrollAnswer(context, identity, request, body);
+  const answer = judgeEnrollAnswer(context, identity, request, answered);
   if (!answer.ok) return answer;
   const { disk, log } = context.ports;
   const { portal } = context.config;
@@ -211,12 +213,13 @@ function judgeEnrollAnswer(
   context: Context,
   identity: Identity,
   request: EnrollRequest,
-  body: JsonValue,
+  { body, unfit: [unfit] }: EnrollSuccess,
 ): Result<EnrollAnswer, NotStored> {
   const boxes = scanEnrollAnswer(body);
   if (!boxes.ok) return boxes;
   const opened = openAll(boxes.value, sealingKeysOf(identity, context));
   if (!opened.ok) return opened;
+  if (unfit !== undefined) return fail({ code: "malformed_answer", message: unfit.message });
   const answer = EnrollAnswer.safeParse(body);
   if (!answer.success) {
     return fail({ code: "malformed_answer", message: describeIssue(answer.error) });

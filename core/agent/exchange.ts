@@ -1,5 +1,6 @@
 import type { JsonValue } from "../json.ts";
 import { type Meaning, meaningOf } from "../protocol/answer.ts";
+import type { Body } from "../protocol/json_body.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
 import { MAX_REFUSALS, type Memory, type Reaction, reactionTo } from "../protocol/reaction.ts";
 import { hashBody, signedBytesOf } from "../protocol/signing.ts";
@@ -32,6 +33,8 @@ export type Outcome =
   | {
     readonly do: "apply";
     readonly body: JsonValue;
+    /** Of a sync alone, which judges it by where it stands; any other answer with it is malformed. */
+    readonly unfit: Body["unfit"];
     readonly bytes: Uint8Array;
     /** When the request that this answers was sent, on the monotonic clock. */
     readonly sent: number;
@@ -96,7 +99,14 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
     if (reaction.do === "apply") {
       if (meaning.kind !== "success" || !reply.ok) throw new Error("applied what is no success");
       const current = keys === context.identity.current.keys;
-      return { do: "apply", body: meaning.body, bytes: reply.value.body, sent, current };
+      return {
+        do: "apply",
+        body: meaning.body,
+        unfit: meaning.unfit,
+        bytes: reply.value.body,
+        sent,
+        current,
+      };
     }
     // Stored at once, whoever asked: the life of the agent ends with it, and not with the next sync.
     if (reaction.do === "stop") await context.store.keep((now) => ({ ...now, revoked: true }));
@@ -175,8 +185,17 @@ function inARow({ channel }: SignedRequest, { kind }: Meaning, memory: Memory): 
   return channel === "sync" && isAnother ? { ...memory, refused: 0 } : memory;
 }
 
-/** A manifest that is not there (404) may still come: it is asked for in later cycles, however often. */
+/**
+ * What an answer means to this request. A manifest that is not there (404) may still come: it is asked for
+ * in later cycles, however often.
+ */
 function forNow(request: SignedRequest, meaning: Meaning): Meaning {
+  if (meaning.kind === "success" && request.channel !== "sync") {
+    const [unfit] = meaning.unfit;
+    return unfit === undefined
+      ? meaning
+      : { kind: "trouble", code: "malformed_answer", message: unfit.message };
+  }
   if (request.channel !== "manifests" || meaning.kind !== "rejected" || meaning.status !== 404) {
     return meaning;
   }

@@ -1,12 +1,11 @@
-import { isJsonObject, type JsonValue } from "../json.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { DesiredState } from "../protocol/desired_state.ts";
-import type { Operation } from "../protocol/operation.ts";
-import type { Release } from "../protocol/release.ts";
+import type { Body } from "../protocol/json_body.ts";
+import type { OfferedOperation } from "../protocol/operation.ts";
 import { describeIssue } from "../protocol/schema_error.ts";
 import type { SealingKey } from "../protocol/sealing.ts";
 import { openAll, scanSyncAnswer } from "../protocol/secret_positions.ts";
 import { SyncAnswer } from "../protocol/sync.ts";
-import { fail, ok, type Result } from "../result.ts";
 
 /** A desired state as offered: whole and readable, or with the fault that keeps it from being used. */
 export type Offered =
@@ -29,40 +28,67 @@ export type Judgement =
     /** Milliseconds since the epoch. */
     readonly portalTime: number;
     readonly offered: Offered;
-    readonly operation: Operation | null;
+    readonly operation: OfferedOperation | null;
   };
 
 /**
  * Judges the body of an answer to `POST /sync` (protocol §2 and §4). Secrets come first, on the raw
  * document: nothing else in it is looked at while one of them is in clear or does not open. Faults
- * inside the desired state do not hold back the operation beside it.
+ * inside the desired state do not hold back the operation beside it, nor those of the operation the
+ * desired state. `unfit`: what in the body did not stay what it was sent as.
  */
-export function judgeSyncAnswer(body: JsonValue, keys: readonly SealingKey[]): Judgement {
+export function judgeSyncAnswer(
+  body: JsonValue,
+  keys: readonly SealingKey[],
+  unfit: Body["unfit"] = [],
+): Judgement {
   const boxes = scanSyncAnswer(body);
   if (!boxes.ok) return { kind: "refused", ...boxes.error };
   const opened = openAll(boxes.value, keys);
   if (!opened.ok) return { kind: "refused", ...opened.error };
 
-  const answer = SyncAnswer.safeParse(withExpiryAsText(body));
+  const inDesired = unfit.find(({ within }) => within === "desired")?.message;
+  const inOperation = unfit.find(({ within }) => within === "operation")?.message;
+  const elsewhere = unfit.find(({ within }) => within !== "desired" && within !== "operation");
+  if (elsewhere !== undefined) return { kind: "malformed", message: elsewhere.message };
+  const answer = SyncAnswer.safeParse(envelopeOf(body, {
+    desired: inDesired !== undefined,
+    operation: inOperation !== undefined,
+  }));
   if (!answer.success) return { kind: "malformed", message: describeIssue(answer.error) };
   const { time, desired, desired_tag, operation } = answer.data;
   return {
     kind: "usable",
     portalTime: Date.parse(time),
-    offered: offeredBy(desired, desired_tag),
-    operation,
+    offered: inDesired === undefined
+      ? offeredBy(desired, desired_tag)
+      : { kind: "faulty", message: inDesired },
+    operation: operation === null || inOperation === undefined
+      ? operation
+      : { ...operation, unfit: inOperation },
   };
 }
 
 /**
- * The answer with its operation's `expires_at` as a text, whatever it is: one that is no time is a wrong
- * parameter of that operation (protocol §5) and no fault of all the rest.
+ * The answer with what is judged apart in a form that the envelope's schema takes. An unfit desired state
+ * is empty here. An unfit operation has null in the place of numbers that are not finite. An operation's
+ * `expires_at` is a text, whatever it was: one that is not a time is a wrong parameter of that operation
+ * (protocol §5) and no fault of all the rest.
  */
-function withExpiryAsText(body: JsonValue): JsonValue {
-  if (!isJsonObject(body) || !isJsonObject(body["operation"])) return body;
-  const { expires_at } = body["operation"];
-  if (expires_at === undefined || typeof expires_at === "string") return body;
-  return { ...body, operation: { ...body["operation"], expires_at: JSON.stringify(expires_at) } };
+function envelopeOf(
+  body: JsonValue,
+  unfit: { readonly desired: boolean; readonly operation: boolean },
+): JsonValue {
+  if (!isJsonObject(body)) return body;
+  const desired = unfit.desired && isJsonObject(body["desired"]) ? { desired: {} } : {};
+  const { operation } = body;
+  if (!isJsonObject(operation)) return { ...body, ...desired };
+  const finite: JsonObject = unfit.operation ? JSON.parse(JSON.stringify(operation)) : operation;
+  const { expires_at } = operation;
+  const expiry = expires_at === undefined || typeof expires_at === "string"
+    ? {}
+    : { expires_at: JSON.stringify(expires_at) };
+  return { ...body, ...desired, operation: { ...finite, ...expiry } };
 }
 
 function offeredBy(desired: SyncAnswer["desired"], tag: unknown): Offered {
@@ -72,30 +98,4 @@ function offeredBy(desired: SyncAnswer["desired"], tag: unknown): Offered {
     return { kind: "faulty", message: describeIssue(state.error, ["desired"]) };
   }
   return { kind: "desired", tag: String(tag), state: state.data };
-}
-
-/**
- * Whether no option that the release's templates declare secret arrives in clear: known only with the
- * manifest, and refuses the desired state (protocol §2).
- */
-export function checkSecretOptions(
-  desired: DesiredState,
-  release: Release,
-): Result<void, { readonly code: "unsealed_secret"; readonly message: string }> {
-  for (const { name, options } of desired.addons) {
-    if (!Object.hasOwn(release.addons, name)) continue;
-    const declared = release.addons[name]?.options ?? {};
-    const clear = Object.keys(options).find((option) =>
-      Object.hasOwn(declared, option) && declared[option]?.secret === true
-    );
-    if (clear !== undefined) {
-      return fail({
-        code: "unsealed_secret",
-        message:
-          `desired.addons.${name}.options.${clear}: is secret by the release's template and ` +
-          "must be in secret_options, sealed",
-      });
-    }
-  }
-  return ok(undefined);
 }

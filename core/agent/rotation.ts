@@ -3,7 +3,7 @@ import type { Registration, Rotation } from "../operations/rotation.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
 import type { PublicKeys } from "../protocol/enroll.ts";
 import { MAX_REFUSALS } from "../protocol/reaction.ts";
-import type { Operation } from "../protocol/operation.ts";
+import type { OfferedOperation } from "../protocol/operation.ts";
 import { reseal } from "../protocol/reseal.ts";
 import { rotationProof } from "../protocol/rotate_key.ts";
 import { PUBLIC_KEYS_IN_SCRIPT } from "../protocol/public_keys.ts";
@@ -189,16 +189,16 @@ export function openLeftRotation(): (context: BoundContext) => Promise<void> {
  */
 export function sealedToStay(
   context: BoundContext,
-  operation: Operation | null,
+  operation: OfferedOperation | null,
   current: boolean,
-): Operation | null {
+): OfferedOperation | null {
   const { identity } = context;
   const { keys, next, previous } = identity.current;
   const stays = !current ? next : previous === undefined ? undefined : keys;
   if (operation === null || stays === undefined) return operation;
   const sealTo = sealerTo(context, stays);
   const params = reseal(operation.params as JsonValue, identity.sealingKeys, sealTo);
-  return { ...operation, params: params as Operation["params"] };
+  return { ...operation, params: params as OfferedOperation["params"] };
 }
 
 /** Seals to a pair's key. */

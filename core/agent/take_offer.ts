@@ -6,7 +6,7 @@ import { withJournal } from "../operations/outbox.ts";
 import { definitionOf } from "../operations/registry.ts";
 import { answersElsewhere } from "../operations/rejoin/target.ts";
 import { heldCluster } from "../operations/restore/hold.ts";
-import type { Operation } from "../protocol/operation.ts";
+import type { OfferedOperation } from "../protocol/operation.ts";
 import { otherCluster } from "../state/custody.ts";
 import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
@@ -20,7 +20,7 @@ import { wasGivenUp } from "./send_events.ts";
  */
 export async function takeOffer(
   context: BoundContext,
-  operation: Operation | null,
+  operation: OfferedOperation | null,
   apiUp: boolean,
   find = definitionOf,
 ): Promise<void> {

@@ -1,8 +1,10 @@
+import { printable } from "../printable.ts";
 import type { Context } from "./context.ts";
 import { timestamp } from "./context.ts";
 
 /** Notes for `status` and the log why the agent gets nowhere with the portal; logged when it is new. */
-export async function noteTrouble(context: Context, code: string, message: string): Promise<void> {
+export async function noteTrouble(context: Context, code: string, why: string): Promise<void> {
+  const message = printable(why);
   const before = context.store.state.trouble;
   context.ports.log.write("warn", code, message);
   if (before?.code === code && before.message === message) return;

@@ -1,6 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import type { ObjectRef } from "../ports/k8s.ts";
 import { fail, ok, type Result } from "../result.ts";
+import { escapedForYaml } from "../yaml_text.ts";
 
 /** The field manager's label on every object that the agent keeps. */
 export const MANAGED_LABEL = "pbx.io/managed";
@@ -63,7 +64,10 @@ export function allowObject(value: JsonValue, owner: Owner): Result<AllowedObjec
     if (namespace !== ADDON_NAMESPACE) return fail(`${kind} ${name} is not in ${ADDON_NAMESPACE}`);
     const resource = HELM_KINDS[kind] ?? "";
     const ref = { apiVersion, resource, namespace: ADDON_NAMESPACE, name };
-    return ok({ ref, object: withDefaults(labelled(value, metadata, owner, ref), kind) });
+    return ok({
+      ref,
+      object: withExactValues(withDefaults(labelled(value, metadata, owner, ref), kind)),
+    });
   }
   if (kind === "Platform" && apiVersion === owner.platformApi) {
     if (name !== owner.clusterId) return fail(`the Platform must be named ${owner.clusterId}`);
@@ -109,4 +113,24 @@ function withDefaults(object: JsonObject, kind: string): JsonObject {
   if (kind !== "HelmChart") return object;
   const spec = object["spec"];
   return { ...object, spec: { ...HELM_CHART_DEFAULTS, ...(isJsonObject(spec) ? spec : {}) } };
+}
+
+/**
+ * The object with values that Helm reads as they are. Helm reads them as YAML 1.1, where a template that
+ * made them by `$json` has JSON, in which an option may hold what is a line break to YAML.
+ */
+function withExactValues(object: JsonObject): JsonObject {
+  const spec = object["spec"];
+  const values = isJsonObject(spec) ? spec["valuesContent"] : undefined;
+  if (!isJsonObject(spec) || typeof values !== "string" || !isJson(values)) return object;
+  return { ...object, spec: { ...spec, valuesContent: escapedForYaml(values) } };
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
 }

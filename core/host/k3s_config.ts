@@ -1,15 +1,13 @@
 import { Document, isScalar, Scalar, visit } from "yaml";
 import type { JsonObject } from "../json.ts";
 import { Secret } from "../secret.ts";
+import { escapedForYaml } from "../yaml_text.ts";
 
 /** Where k3s reads its configuration. Mode 0600: the file holds the cluster's token. */
 export const K3S_CONFIG_PATH = "/etc/rancher/k3s/config.yaml";
 
 /** Keys that are plain words in every version of YAML, as all names of k3s's flags are. */
 const PLAIN_KEY = /^[A-Za-z][A-Za-z0-9._-]*\+?$/;
-
-/** Line breaks and unprintables of YAML 1.1 that later versions take as they are. */
-const UNPRINTABLE = /[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]/g;
 
 /** The keys that this file adds; with a plus sign k3s would join its value to the one given here. */
 const TOKEN_KEY = /^(?:agent-)?token\+?$/;
@@ -52,9 +50,5 @@ export function k3sConfig(
     defaultStringType: "QUOTE_DOUBLE",
     doubleQuotedAsJSON: true,
   });
-  return new Secret(yaml.replace(UNPRINTABLE, escaped));
-}
-
-function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return new Secret(escapedForYaml(yaml));
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from "../json.ts";
 import type { Ports } from "../ports/mod.ts";
 import type { DiskError } from "../ports/disk.ts";
+import { printable, printableLines } from "../printable.ts";
 import type { Release } from "../protocol/release.ts";
 import { openSealed, type SealingKey } from "../protocol/sealing.ts";
 import type { Result } from "../result.ts";
@@ -75,7 +76,8 @@ export async function runOperation(
   try {
     return await runSteps(context, definition, redactor);
   } catch (cause) {
-    return await failOperation(context, "internal", redactor.redact(faultText(cause)));
+    const message = printable(redactor.redact(faultText(cause)));
+    return await failOperation(context, "internal", message);
   }
 }
 
@@ -139,7 +141,7 @@ async function runSteps(
       await log.end(context.timestamp(), `${name} failed: ${end.message}`);
       const logTail = await log.tail(LOG_TAIL_LINES);
       const failure = {
-        message: redactor.redact(end.message),
+        message: printableLines(redactor.redact(end.message)),
         ...(end.code === undefined ? {} : { code: end.code }),
         ...(end.output === undefined ? {} : { output: end.output }),
         logTail,
@@ -148,7 +150,7 @@ async function runSteps(
     }
     const shown = end.evidence === undefined
       ? end
-      : { ...end, evidence: redactor.redact(end.evidence) };
+      : { ...end, evidence: printable(redactor.redact(end.evidence)) };
     const recorded = await persist(
       context,
       (journal) => stepSucceeded(journal, shown, context.timestamp()),

@@ -1,6 +1,6 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { isOperationId, Rfc3339 } from "../protocol/identifiers.ts";
-import type { Operation, OperationResult } from "../protocol/operation.ts";
+import type { OfferedOperation, OperationResult } from "../protocol/operation.ts";
 import { describeIssue } from "../protocol/schema_error.ts";
 import { describeOther, type OtherCluster } from "../state/custody.ts";
 import type { Journal } from "../state/journal.ts";
@@ -34,7 +34,7 @@ export interface OfferFacts {
  * result is sent again.
  */
 export function judgeOffer(
-  operation: Operation,
+  operation: OfferedOperation,
   state: State,
   definition: AnyDefinition | null,
   facts: OfferFacts,
@@ -72,7 +72,7 @@ const MAX_KIND = 64;
 
 /** The first reason that applies, in the order of protocol §5; null where nothing is against it. */
 function refusalOf(
-  operation: Operation,
+  operation: OfferedOperation,
   definition: AnyDefinition | null,
   { apiUp, otherCluster, witnesses: { now }, servers, isFull }: OfferFacts & {
     readonly servers: number;
@@ -113,6 +113,7 @@ function refusalOf(
   if (expires !== undefined && expiry === null) {
     return refused("invalid_params", "expires_at is no RFC 3339 time");
   }
+  if (operation.unfit !== undefined) return refused("invalid_params", operation.unfit);
   const params = definition.params.safeParse(operation.params);
   if (!params.success) {
     return refused("invalid_params", describeIssue(params.error, ["params"]));

@@ -1,4 +1,5 @@
 import type { Disk } from "../ports/disk.ts";
+import { printable } from "../printable.ts";
 import { isOperationId } from "../protocol/identifiers.ts";
 import { PRIVATE_DIRECTORY, PRIVATE_FILE } from "../state/durable.ts";
 import { OPERATIONS_DIRECTORY } from "../state/paths.ts";
@@ -68,17 +69,15 @@ export async function openOperationLog(
   };
 }
 
-/** Characters that would move a terminal's cursor or worse; a tab may stay. */
-// deno-lint-ignore no-control-regex -- they are what is looked for
-const CONTROL = /\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]/g;
-
 /** Whole lines that are appended at once, so that a long text does not fail as a whole. */
 const BLOCK_LINES = 100;
 
 function blocksOf(text: string, at: string): string[] {
-  const lines = text.split(/\r?\n/).map((line) =>
-    `${at} ${line.replace(CONTROL, "").trimEnd().slice(0, MAX_LINE)}\n`
-  );
+  const lines = text.split(/\r?\n/).map((line, index) => {
+    const shown = printable(line.trimEnd().slice(0, MAX_LINE)).slice(0, MAX_LINE);
+    // Further in: a line break in words from elsewhere makes no line that looks like one of ours.
+    return `${at} ${index === 0 ? "" : "  "}${shown}\n`;
+  });
   const blocks: string[] = [];
   for (let first = 0; first < lines.length; first += BLOCK_LINES) {
     blocks.push(lines.slice(first, first + BLOCK_LINES).join(""));

@@ -2,7 +2,7 @@ import type { JsonValue } from "../json.ts";
 import type { Result } from "../result.ts";
 import { ErrorBody } from "./error_body.ts";
 import { ReleaseVersion, Rfc3339 } from "./identifiers.ts";
-import { parseBody } from "./json_body.ts";
+import { type Body, readBody } from "./json_body.ts";
 import { retryAfterMs } from "./retry_after.ts";
 
 /** An answer as it came: header names in lower case. */
@@ -20,7 +20,7 @@ export interface NoReply {
 
 /** What an answer says, before anybody decides what to do about it. */
 export type Meaning =
-  | { readonly kind: "success"; readonly body: JsonValue }
+  | { readonly kind: "success"; readonly body: JsonValue; readonly unfit: Body["unfit"] }
   /** 400, other 4xx and 3xx: this request is wrong and will stay wrong. */
   | {
     readonly kind: "rejected";
@@ -101,14 +101,15 @@ function success(headers: Reply["headers"], bytes: Uint8Array): Meaning {
       message: `the answer's content type is '${type.slice(0, 80)}', not JSON`,
     };
   }
-  const body = parseBody(bytes);
+  const body = readBody(bytes);
   return body.ok
-    ? { kind: "success", body: body.value }
+    ? { kind: "success", body: body.value.value, unfit: body.value.unfit }
     : { kind: "trouble", code: "malformed_answer", message: body.error.message };
 }
 
 function errorBody(bytes: Uint8Array): ErrorBody["error"] | null {
-  const json = parseBody(bytes);
-  const parsed = json.ok ? ErrorBody.safeParse(json.value) : null;
+  // A number beside the error's members hinders nobody.
+  const json = readBody(bytes);
+  const parsed = json.ok ? ErrorBody.safeParse(json.value.value) : null;
   return parsed?.success ? parsed.data.error : null;
 }

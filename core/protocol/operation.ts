@@ -14,6 +14,12 @@ export const Operation = z.object({
 });
 export type Operation = z.infer<typeof Operation>;
 
+/** An operation as it was offered. */
+export interface OfferedOperation extends Operation {
+  /** What in it did not stay what it was sent as, and where: it must not run (protocol §2). */
+  readonly unfit?: string;
+}
+
 /** One event of an operation. `seq` starts at 1 and rises by 1; a number never changes its content. */
 export const OperationEvent = z.object({
   seq: z.int().min(1),

@@ -70,7 +70,7 @@ const COUNTED: Readonly<Record<string, { readonly one: string; readonly many: st
 };
 
 /** `a.b[2].c`; keys that would break the notation are quoted. */
-function pathText(path: readonly PropertyKey[]): string {
+export function pathText(path: readonly PropertyKey[]): string {
   return path.reduce<string>((text, key) => {
     if (typeof key === "number") return `${text}[${key}]`;
     return text === "" ? keyText(key) : `${text}.${keyText(key)}`;

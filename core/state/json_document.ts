@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { isJsonObject } from "../json.ts";
-import { findBreach } from "../protocol/json_scan.ts";
+import { scanJson } from "../protocol/json_scan.ts";
 import type { Parse } from "./durable.ts";
 
 /** The format that this program writes; a file with a higher number is refused, never overwritten. */
@@ -25,7 +25,7 @@ export function jsonParser<T extends { readonly format: number }>(
     } catch {
       return { kind: "unreadable", reason: "is no JSON" };
     }
-    const breach = findBreach(text, RULES);
+    const { breach } = scanJson(text, RULES);
     if (breach !== null) return { kind: "unreadable", reason: breach };
     if (isJsonObject(value)) {
       const format = value["format"];

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
-import { checkSecretOptions } from "../../core/agent/judge.ts";
+import { checkOptions } from "../../core/agent/check_options.ts";
 import { resolveOptions } from "../../core/cluster/options.ts";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
 import { DesiredState } from "../../core/protocol/desired_state.ts";
@@ -104,9 +104,13 @@ function judgeAddons(kit: Kit, exchange: Exchange, release: Release): void {
   const desired = DesiredState.safeParse(kit.desired);
   if (!desired.success) return;
   const about: Exchange = { ...exchange, sent: "the desired state beside its release" };
-  const clear = checkSecretOptions(desired.data, release);
-  if (!clear.ok) {
-    kit.book.fail("sealing.options", findingOf(about, "secret_options", clear.error.message));
+  const options = checkOptions(desired.data, release);
+  if (!options.ok) {
+    const { code, message } = options.error;
+    const [rule, expected] = code === "unsealed_secret"
+      ? ["sealing.options", "secret_options"] as const
+      : ["desired.addons", "options that the release knows"] as const;
+    kit.book.fail(rule, findingOf(about, expected, message));
     return;
   }
   for (const addon of desired.data.addons) {

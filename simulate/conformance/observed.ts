@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../core/json.ts";
 import { decodeBase64, encodeBase64 } from "../../core/protocol/base64.ts";
-import { parseBody } from "../../core/protocol/json_body.ts";
+import { readBody } from "../../core/protocol/json_body.ts";
 import { retryAfterMs } from "../../core/protocol/retry_after.ts";
 import { findingOf, type Kit } from "./kit.ts";
 import type { RuleId } from "./rules.ts";
@@ -45,8 +45,16 @@ const OBSERVED: readonly Observed[] = [
     expected: "JSON as the protocol has it",
     fault({ status, body, json }) {
       if (status !== 200 && json === undefined) return "not about it";
-      const parsed = parseBody(body);
-      return parsed.ok ? null : parsed.error.message;
+      const read = readBody(body);
+      return read.ok ? null : read.error.message;
+    },
+  },
+  {
+    rule: "answer.exact",
+    expected: "numbers and texts that every reader keeps as they are",
+    fault({ body }) {
+      const read = readBody(body);
+      return read.ok ? read.value.unfit[0]?.message ?? null : "not about it";
     },
   },
   {

@@ -22,6 +22,11 @@ export const RULES = {
     paragraph: "§1",
     title: "Every body is JSON in UTF-8, no key twice or forbidden, 64 levels at most",
   },
+  "answer.exact": {
+    paragraph: "§2",
+    title:
+      "Integers are within ±(2^53 - 1), numbers keep their digits, texts have whole characters",
+  },
   "answer.limit": { paragraph: "§1", title: "No answer is over 262,144 bytes" },
   "answer.error_body": {
     paragraph: "§1",

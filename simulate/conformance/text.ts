@@ -1,3 +1,4 @@
+import { printable } from "../../core/printable.ts";
 import type { Verdict } from "./book.ts";
 import type { Conformance } from "./run.ts";
 
@@ -23,7 +24,9 @@ export function conformanceText(report: Conformance, { colour, all }: TextOption
   return [
     ...lines,
     ...(lines.length === 0 ? [] : [""]),
-    `${report.portal}: ${passed} rules hold, ${failed} do not, ${skipped} were not tried ` +
+    `${
+      printable(report.portal)
+    }: ${passed} rules hold, ${failed} do not, ${skipped} were not tried ` +
     `(${requests} requests in ${seconds} s)`,
     "",
   ].join("\n");
@@ -43,10 +46,4 @@ function ruleLines(rule: Verdict, width: number, colour: boolean): string[] {
     lines.push(`${INDENT}to try it: ${rule.needs}`);
   }
   return lines;
-}
-
-/** What came from a portal must not reach a terminal as anything but letters. */
-function printable(text: string): string {
-  // deno-lint-ignore no-control-regex -- these are what is taken out
-  return text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g, "�");
 }

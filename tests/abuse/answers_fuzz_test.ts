@@ -21,8 +21,10 @@ Deno.test("judgeSyncAnswer: says of 4,000 spoiled answers what the oracle says",
   await fuzz("sync answer", 4_000, (dice) => {
     const bytes = mutate(dice, goodAnswer(dice), WORDS);
     const expected = judgeSync(bytes, KEYS);
-    const body = bodyOf(bytes);
-    const judged = body === undefined ? null : judgeSyncAnswer(body, [AGENT.sealing]);
+    const read = bodyOf(bytes);
+    const judged = read === undefined
+      ? null
+      : judgeSyncAnswer(read.body, [AGENT.sealing], read.unfit);
     const verdict = judged === null || judged.kind === "malformed"
       ? "malformed"
       : judged.kind === "refused"
@@ -48,8 +50,8 @@ Deno.test("judgeSyncAnswer: says of 4,000 spoiled answers what the oracle says",
 Deno.test("EventsAnswer: takes of 700 spoiled answers those that the oracle takes", async () => {
   await fuzz("events answer", 700, (dice) => {
     const bytes = mutate(dice, { acked: dice.below(5), more: { x: [1] } }, WORDS);
-    const body = bodyOf(bytes);
-    const taken = body !== undefined && EventsAnswer.safeParse(body).success;
+    const read = bodyOf(bytes);
+    const taken = read?.unfit.length === 0 && EventsAnswer.safeParse(read.body).success;
     assert.equal(taken, isEventsAnswer(bytes), shown(bytes));
   });
 });
@@ -59,10 +61,10 @@ function goodAnswer(dice: Dice): JsonValue {
   return dice.chance(40) ? { ...answer, operation: DOCUMENTS.operation("op-1") } : answer;
 }
 
-function bodyOf(bytes: Uint8Array): JsonValue | undefined {
+function bodyOf(bytes: Uint8Array) {
   const headers = { "content-type": "application/json" };
   const meaning = meaningOf(ok({ status: 200, headers, body: bytes }), 0);
-  return meaning.kind === "success" ? meaning.body : undefined;
+  return meaning.kind === "success" ? meaning : undefined;
 }
 
 function assertNoSecret(text: string): void {

@@ -18,6 +18,11 @@ const TEXTS = [
   "a\nb: c",
   "\ud800",
   "\u202eevil",
+  "\u2066a\u2069\u200f",
+  "\u{e0041}\u200b",
+  "\x1b[2J\x9b31m",
+  "one\r\n2026-01-01T00:00:00Z forged",
+  "\udfffhalf",
   "\ufeff",
   "e\u0301".repeat(40),
   "💥".repeat(70),
@@ -38,7 +43,9 @@ const TEXTS = [
 ];
 
 /** Numbers as they stand in the text: some no JavaScript value can say. */
-const NUMBERS = ["0", "-0", "-1", "1.5", "1e999", "-1e999", "9007199254740993", "1e-400", "1E3"];
+const NUMBERS = ["0", "-0", "-1", "1.5", "1e999", "-1e999", "9007199254740993", "1e-400", "1E3"]
+  .concat(["9007199254740991", "-9007199254740992", "1e21", "10.0", "0.1", "3.141592653589793238"])
+  .concat(["0.30000000000000004", "123456789012345678e-17", "1e16", "100e-2"]);
 const RAW = "@raw number@ ";
 
 const KEYS = [

@@ -25,7 +25,7 @@ import {
   version,
   whole,
 } from "./rules.ts";
-import { readStrictly, type Value } from "./strict_json.ts";
+import { readStrictly, readWithUnfit, type Value } from "./strict_json.ts";
 
 await sodium.ready;
 
@@ -117,8 +117,9 @@ export function judgeSync(
   bytes: Uint8Array,
   keys: Keys,
 ): { readonly verdict: Verdict; readonly desired?: "none" | "faulty" | "valid" } {
-  const body = readStrictly(bytes);
-  if (body === undefined) return { verdict: "malformed" };
+  const read = readWithUnfit(bytes);
+  if (read === undefined) return { verdict: "malformed" };
+  const { value: body, unfit } = read;
   const desired = member(body, "desired");
   const addons = member(desired, "addons");
   const positions = [
@@ -137,9 +138,29 @@ export function judgeSync(
   ];
   const fault = faultOf(positions, keys);
   if (fault !== null) return { verdict: fault };
-  if (!syncRule(body)) return { verdict: "malformed" };
+  if ([...unfit].some((name) => name !== "desired" && name !== "operation")) {
+    return { verdict: "malformed" };
+  }
+  if (!syncRule(asEnvelope(body, unfit))) return { verdict: "malformed" };
+  if (unfit.has("desired")) return { verdict: "usable", desired: "faulty" };
   if (desired === null) return { verdict: "usable", desired: "none" };
   return { verdict: "usable", desired: desiredRule(desired) ? "valid" : "faulty" };
+}
+
+/** What only refuses the desired state or the operation is no fault of the envelope. */
+function asEnvelope(body: Value, unfit: ReadonlySet<string>): Value {
+  if (!(body instanceof Map)) return body;
+  const envelope = new Map(body);
+  const operation = member(body, "operation");
+  if (unfit.has("desired") && member(body, "desired") instanceof Map) {
+    envelope.set("desired", new Map());
+  }
+  if (
+    unfit.has("operation") && operation instanceof Map && operation.get("params") instanceof Map
+  ) {
+    envelope.set("operation", new Map([...operation, ["params", new Map()]]));
+  }
+  return envelope;
 }
 
 /** Of an answer to the enrollment of `cluster` and `node`. */
@@ -148,8 +169,9 @@ export function judgeEnroll(
   keys: Keys,
   whom: { readonly cluster: string; readonly node: string },
 ): Verdict {
-  const body = readStrictly(bytes);
-  if (body === undefined) return "malformed";
+  const read = readWithUnfit(bytes);
+  if (read === undefined) return "malformed";
+  const { value: body, unfit } = read;
   const k3s = member(body, "k3s");
   const config = member(k3s, "config");
   if (config instanceof Map && [...config.keys()].some(isSecretSetting)) return "unsealed_secret";
@@ -161,7 +183,7 @@ export function judgeEnroll(
   if (fault !== null) return fault;
   const ours = member(body, "cluster_id") === whom.cluster &&
     member(body, "node_name") === whom.node;
-  return enrollRule(body) && ours ? "usable" : "malformed";
+  return unfit.size === 0 && enrollRule(body) && ours ? "usable" : "malformed";
 }
 
 /** Whether the text is an answer to events. */

@@ -12,6 +12,19 @@ class Refused extends Error {}
  * three keys that reach a prototype. Written apart from the agent's; undefined where it refuses.
  */
 export function readStrictly(bytes: Uint8Array): Value | undefined {
+  const read = readWithUnfit(bytes);
+  return read === undefined || read.unfit.size > 0 ? undefined : read.value;
+}
+
+/** A document, and the members of it that hold something which does not stay what it is. */
+export interface Read {
+  readonly value: Value;
+  /** Keys of the document; "" for what stands in none of them. */
+  readonly unfit: ReadonlySet<string>;
+}
+
+/** As {@link readStrictly}; a number or a text that would be altered is told and does not refuse it all. */
+export function readWithUnfit(bytes: Uint8Array): Read | undefined {
   let text: string;
   try {
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -26,8 +39,33 @@ export function readStrictly(bytes: Uint8Array): Value | undefined {
   }
 }
 
-function parse(text: string): Value {
+/** A decimal as a fraction of two whole numbers. */
+function fraction(word: string): readonly [bigint, bigint] {
+  const [, sign, whole, part = "", power = "0"] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(word) ?? [];
+  const digits = BigInt(`${whole}${part}`) * (sign === "-" ? -1n : 1n);
+  const shift = Number(power) - part.length;
+  return shift < 0 ? [digits, 10n ** BigInt(-shift)] : [digits * 10n ** BigInt(shift), 1n];
+}
+
+/** Whether a number is the same after it was a double, and no integer that could be two. */
+function staysItself(word: string): boolean {
+  const double = Number(word);
+  if (!Number.isFinite(double)) return false;
+  // Whole numbers of millions of digits take too long; none of these is anything but zero.
+  if (double === 0) return !/[1-9]/.test(word.replace(/e.*/i, ""));
+  const [top, bottom] = fraction(word);
+  const [keptTop, keptBottom] = fraction(String(double));
+  if (top * keptBottom !== keptTop * bottom) return false;
+  const size = top < 0n ? -top : top;
+  return size % bottom !== 0n || size / bottom < 2n ** 53n;
+}
+
+function parse(text: string): Read {
   let at = 0;
+  const unfit = new Set<string>();
+  /** The key of the document that is read now. */
+  let member = "";
 
   function blank(): void {
     while (at < text.length && " \t\n\r".includes(text.charAt(at))) at++;
@@ -50,7 +88,10 @@ function parse(text: string): Value {
     // deno-lint-ignore no-control-regex -- JSON takes none of them in a string
     const found = take(/"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"/);
     if (found === undefined) throw new Refused();
-    return JSON.parse(found);
+    const content: string = JSON.parse(found);
+    // Half a character becomes another one as soon as it is written as UTF-8.
+    if (/[\ud800-\udfff]/u.test(content)) unfit.add(member);
+    return content;
   }
 
   function list(open: number): Value[] {
@@ -71,7 +112,10 @@ function parse(text: string): Value {
     if (text[at] !== "}") {
       do {
         blank();
+        // A key of the document itself stands in none of its members.
+        if (open === 0) member = "";
         const key = string();
+        if (open === 0) member = key;
         if (members.has(key) || FORBIDDEN.includes(key)) throw new Refused();
         blank();
         expect(":");
@@ -79,6 +123,7 @@ function parse(text: string): Value {
       } while (comma());
     }
     expect("}");
+    if (open === 0) member = "";
     return members;
   }
 
@@ -98,12 +143,24 @@ function parse(text: string): Value {
 
   function any(open: number): Value {
     const first = text[at];
+    // A value that is a member as a whole stands beside the others, not inside of one.
+    const within = member;
+    if (open < 2 && first !== "{" && first !== "[") member = "";
+    try {
+      return anyOf(first, open);
+    } finally {
+      member = within;
+    }
+  }
+
+  function anyOf(first: string | undefined, open: number): Value {
     if ((first === "{" || first === "[") && open === DEEPEST) throw new Refused();
     if (first === "{") return object(open);
     if (first === "[") return list(open);
     if (first === '"') return string();
     const word = take(/true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/);
     if (word === undefined) throw new Refused();
+    if (/\d/.test(word) && !staysItself(word)) unfit.add(member);
     return word === "null"
       ? null
       : word === "true"
@@ -115,5 +172,5 @@ function parse(text: string): Value {
 
   const whole = value(0);
   if (at !== text.length) throw new Refused();
-  return whole;
+  return { value: whole, unfit };
 }

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { checkOptions } from "../../../core/agent/check_options.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../core/json.ts";
 import { DesiredState } from "../../../core/protocol/desired_state.ts";
 import { EnrollAnswer } from "../../../core/protocol/enroll.ts";
@@ -6,10 +7,11 @@ import { Sha256Hex } from "../../../core/protocol/identifiers.ts";
 import { describeIssue } from "../../../core/protocol/schema_error.ts";
 import { type Answer, json, refuse } from "../http/message.ts";
 import { mergePatch } from "../faults.ts";
-import { sealDocument } from "../seal_document.ts";
+import { asSent } from "../as_sent.ts";
 import type { Cluster } from "../state.ts";
 import { tagOf } from "../sync.ts";
 import { type Call, readCall, unknown } from "./admin.ts";
+import { storedRelease } from "./releases.ts";
 import { viewCluster } from "./view.ts";
 
 const PutDesired = z.strictObject({
@@ -43,18 +45,25 @@ export function patchDesired(call: Call): Answer {
 
 function setDesired(call: Call, cluster: Cluster, setting: Cluster["desired"]): Answer {
   if (!setting.raw && setting.document !== null) {
-    const sealed = sealDocument(setting.document, ANY_KEY, call.portal);
-    const parsed = DesiredState.safeParse(sealed);
-    if (!parsed.success) {
-      const why = `desired: ${
-        describeIssue(parsed.error)
-      } (with "raw": true it is sent all the same)`;
-      return refuse(400, "invalid_request", why);
+    const fault = faultOfDesired(call, setting.document);
+    if (fault !== null) {
+      return refuse(400, "invalid_request", `${fault} (with "raw": true it is sent all the same)`);
     }
   }
   cluster.desired = setting;
   call.portal.touch();
   return json(200, { desired_tag: tagOf(call.portal, setting) });
+}
+
+/** Why no agent would take this desired state, or null. */
+function faultOfDesired(call: Call, document: JsonValue): string | null {
+  const sent = asSent(call.portal, document);
+  if (!sent.ok) return `desired: ${sent.error}`;
+  const desired = DesiredState.safeParse(sent.value);
+  if (!desired.success) return `desired: ${describeIssue(desired.error)}`;
+  const release = storedRelease(call.portal, desired.data.release);
+  const options = release === null ? null : checkOptions(desired.data, release);
+  return options === null || options.ok ? null : options.error.message;
 }
 
 const PatchCluster = z.strictObject({
@@ -90,15 +99,14 @@ export function clusterOf(call: Call): Cluster | null {
   return call.portal.state.clusters.get(call.names[0] ?? "") ?? null;
 }
 
-/** Base64 of a key to check a document's shape with; nobody opens what is sealed to it. */
-const ANY_KEY = btoa("k".repeat(32));
-
 function faultOfBootstrap(call: Call, cluster: Cluster, bootstrap: JsonValue): string | null {
+  const sent = asSent(call.portal, bootstrap);
+  if (!sent.ok) return `bootstrap: ${sent.error}`;
   const answer = {
     agent_id: "agent",
     cluster_id: cluster.id,
     node_name: cluster.id,
-    ...sealDocument(bootstrap, ANY_KEY, call.portal) as JsonObject,
+    ...sent.value as JsonObject,
     time: call.portal.time(),
   };
   const parsed = EnrollAnswer.safeParse(answer);

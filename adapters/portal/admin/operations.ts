@@ -2,6 +2,7 @@ import * as z from "zod";
 import { isJsonObject, type JsonValue } from "../../../core/json.ts";
 import { isOperationId } from "../../../core/protocol/identifiers.ts";
 import { type Answer, json, refuse } from "../http/message.ts";
+import { asSent } from "../as_sent.ts";
 import { lookupIn } from "../memory.ts";
 import { freshId } from "../portal.ts";
 import type { QueuedOperation } from "../state.ts";
@@ -31,6 +32,11 @@ export function queueOperation(call: Call): Answer {
   if (!cluster.nodes.has(nodeName)) return unknown("node");
 
   const offer = offerOf(call, body.value);
+  const sent = asSent(call.portal, offer);
+  if (!sent.ok && !("raw" in body.value)) {
+    const why = `operation: ${sent.error} (as {"raw": ...} it is offered all the same)`;
+    return refuse(400, "invalid_request", why);
+  }
   const named = isJsonObject(offer) ? offer["id"] : undefined;
   const id = typeof named === "string" && isOperationId(named)
     ? named

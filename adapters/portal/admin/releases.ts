@@ -5,6 +5,7 @@ import { Release } from "../../../core/protocol/release.ts";
 import { describeIssue } from "../../../core/protocol/schema_error.ts";
 import { ARTIFACT_NAME } from "../artifact.ts";
 import { type Answer, json, refuse } from "../http/message.ts";
+import type { Portal } from "../portal.ts";
 import { RELEASE_SIGNERS, type StoredRelease } from "../state.ts";
 import { type Call, readCall, unknown } from "./admin.ts";
 
@@ -58,9 +59,21 @@ export function putArtifact(call: Call): Answer {
   return json(200, { url: `${call.portal.origin()}/artifacts/${name}` });
 }
 
-function faultOf(payload: JsonValue, version: string): string | null {
+/** A release of the portal as agents read it; null where it has none of that version, or a broken one. */
+export function storedRelease(portal: Portal, version: string): Release | null {
+  const stored = portal.state.releases.get(version);
+  if (stored === undefined || stored.envelope !== undefined) return null;
+  const parsed = readPayload(stored.payload);
+  return parsed.success ? parsed.data : null;
+}
+
+function readPayload(payload: JsonValue) {
   const shown = JSON.parse(JSON.stringify(payload).replaceAll("{portal}", "http://127.0.0.1"));
-  const parsed = Release.safeParse(shown);
+  return Release.safeParse(shown);
+}
+
+function faultOf(payload: JsonValue, version: string): string | null {
+  const parsed = readPayload(payload);
   const raw = `(with "raw": true it is sent all the same)`;
   if (!parsed.success) return `payload: ${describeIssue(parsed.error)} ${raw}`;
   return parsed.data.version === version ? null : `payload.version: is not ${version} ${raw}`;

@@ -103,12 +103,18 @@ Deno.test("operationDetail: one that never began, and one that runs", () => {
 Deno.test("operationDetail: what steers a terminal and what fills it are not printed", () => {
   const odd: OperationView = {
     ...REFUSED,
-    kind: "\x1b[2Jkind",
-    result: { state: "failed", message: "one\ntwo\x07", output: { bundle: "x".repeat(100_000) } },
+    kind: "\x1b[2Jkind\n\u202e",
+    result: {
+      state: "failed",
+      message: "one\nsteps\x07\u2066",
+      output: { bundle: "x".repeat(100_000) },
+    },
   };
-  const text = operationList([odd]) + operationDetail(odd, ["a \x1b]0;title\x07"]);
+  const text = operationList([odd]) + operationDetail(odd, ["a \x1b]0;title\x07\u202e"]);
   // deno-lint-ignore no-control-regex -- they are what must not be there
-  assert.doesNotMatch(text, /[\x00-\x08\x0b-\x1f\x7f-\x9f]/);
-  assert.match(text, /^one\ntwo\?$/m);
+  assert.doesNotMatch(text, /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e\u2066]/);
+  assert.match(text, /^o2 {2}|\\u001b\[2Jkind\\n\\u202e/m);
+  // A second line of a message does not look like a part of the report.
+  assert.match(text, /^one\n {2}steps\\u0007\\u2066$/m);
   assert.match(text, /bundle +\(100000 characters: see --json\)/);
 });

@@ -24,19 +24,20 @@ Deno.test("operationLogPath: only what can be an operation's ID names a file", (
 Deno.test("openOperationLog: lines with their time, the file for root alone, kept over a restart", async () => {
   const { disk, log } = await open();
   await log.write(AT, "one\ntwo\r\nthree  ");
-  assert.equal(disk.text(PATH), `${AT} one\n${AT} two\n${AT} three\n`);
+  assert.equal(disk.text(PATH), `${AT} one\n${AT}   two\n${AT}   three\n`);
   const stat = await disk.stat(PATH);
   assert.equal(stat.ok && stat.value?.mode, 0o600);
   const after = await open(disk);
   await after.log.write(AT, "four");
-  assert.deepEqual(await after.log.tail(2), [`${AT} three`, `${AT} four`]);
+  assert.deepEqual(await after.log.tail(2), [`${AT}   three`, `${AT} four`]);
 });
 
-Deno.test("openOperationLog: secrets and what would steer a terminal are taken out", async () => {
+Deno.test("openOperationLog: secrets are taken out, and what would steer a terminal is spelt out", async () => {
   const { log, redactor } = await open();
   redactor.know(new Secret("the-secret"));
-  await log.write(AT, "a \x1b[31mred\x1b[0m the-secret\x07 \x1b]0;title\x07\tb\x9b2J");
-  assert.deepEqual(await log.tail(1), [`${AT} a red [secret] ]0;title\tb2J`]);
+  await log.write(AT, "a \x1b[31mred the-secret\x07\tb\x9b2J \u202egpj.x\u2028y");
+  const expected = String.raw`a \u001b[31mred [secret]\u0007\tb\u009b2J \u202egpj.x\u2028y`;
+  assert.deepEqual(await log.tail(1), [`${AT} ${expected}`]);
 });
 
 Deno.test("openOperationLog: it has a size, says that it is full, and takes the last words all the same", async () => {

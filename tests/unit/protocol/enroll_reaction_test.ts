@@ -22,7 +22,7 @@ Deno.test("enrollReactionTo: the table of the enrollment", () => {
   const trouble: Meaning = { kind: "trouble", code: "http_503", message: "m" };
   const three = ["back_off", "back_off", "idle"];
   const table: [string, readonly Meaning[], readonly string[]][] = [
-    ["200", [{ kind: "success", body: {} }], ["store"]],
+    ["200", [{ kind: "success", body: {}, unfit: [] }], ["store"]],
     ["401 of every kind", [
       ...["invalid_token", "token_used", "token_expired", "server_mismatch"].map(unauthorized),
     ], [...three, "idle"]],

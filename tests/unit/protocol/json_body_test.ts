@@ -82,11 +82,20 @@ Deno.test("parseBody: a key said twice in one object is refused, however it is w
   for (const body of once) assert.ok(parseBody(utf8(body)).ok, body);
 });
 
-Deno.test("parseBody: agrees with JSON.parse on every value that has no forbidden key", () => {
+/** Whether a value of JavaScript is one that JSON may bring: its integers have limits. */
+function isKept(value: unknown): boolean {
+  if (typeof value === "number") {
+    return Number.isSafeInteger(value) || !Number.isInteger(value);
+  }
+  if (typeof value !== "object" || value === null) return true;
+  return Object.values(value).every(isKept);
+}
+
+Deno.test("parseBody: agrees with JSON.parse on every value that has no forbidden key nor too large an integer", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 6, noUnicodeString: false }), (value) => {
       const text = JSON.stringify(value, null, 1);
-      const plain = !/"(?:__proto__|constructor|prototype)"\s*:/.test(text);
+      const plain = !/"(?:__proto__|constructor|prototype)"\s*:/.test(text) && isKept(value);
       const result = parseBody(utf8(text));
       assert.equal(result.ok, plain);
       if (result.ok) assert.deepEqual(result.value, JSON.parse(text));

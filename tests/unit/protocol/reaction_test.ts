@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Meaning } from "../../../core/protocol/answer.ts";
 import { FRESH_MEMORY, type Memory, reactionTo } from "../../../core/protocol/reaction.ts";
 
-const SUCCESS: Meaning = { kind: "success", body: {} };
+const SUCCESS: Meaning = { kind: "success", body: {}, unfit: [] };
 const REPLAYED: Meaning = { kind: "replayed" };
 const SKEW: Meaning = { kind: "clock_skew", portalTime: 0 };
 const REJECTED: Meaning = { kind: "rejected", status: 400, code: "bad_request", message: "m" };

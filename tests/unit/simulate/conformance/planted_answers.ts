@@ -15,6 +15,11 @@ export const PLANTED_ANSWERS: Readonly<Record<string, () => Planted>> = {
     onPath("/sync", (answer) => ({ ...answer, headers: { "content-type": "text/plain" } })),
   "answer.well_formed": () =>
     onPath("/sync", (answer) => withText(answer, (text) => text.replace("{", '{"x":1,"x":1,'))),
+  "answer.exact": () =>
+    onPath(
+      "/sync",
+      (answer) => withText(answer, (text) => text.replace("{", '{"x":9007199254740993,')),
+    ),
   "answer.limit": () =>
     onPath(
       "/releases/1.0.0/manifest",

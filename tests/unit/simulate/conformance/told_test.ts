@@ -50,7 +50,7 @@ Deno.test("conformanceText: what does not hold with what was sent and came, what
   assert.deepEqual(text.split("\n").map((line) => line.trimEnd()), [
     "FAIL  §1  replay.refused  Again is refused",
     "        sent: POST /sync",
-    `        came: </failure><x a="1">�[2J��\ud800&`,
+    String.raw`        came: </failure><x a="1">\u001b[2J\u0000\u202e\ud800&`,
     "        expected: 400 replayed",
     "skip  §1  replay.memory   It is remembered",
     "        to try it: patience",
