@@ -1,6 +1,7 @@
 import type { Status } from "../core/agent/status.ts";
 import type { Slot, Slots } from "../core/host/slots.ts";
 import { printable } from "../core/printable.ts";
+import { megabytes } from "../core/operations/restore/remove_old.ts";
 import { whyNotAgent } from "../core/state/custody.ts";
 import type { Stage } from "../core/state/state.ts";
 
@@ -45,6 +46,7 @@ export function statusText(status: WholeStatus): string {
   ];
   rows.push(...updateRows(status), ...slotRows(status));
   rows.push(...custodyRows(status), ...operationRows(status), ...holdRows(status));
+  rows.push(...asideRows(status));
   if (status.clock_offset_ms !== 0) {
     rows.push(["clock", `${status.clock_offset_ms / 1000} s behind the portal's`]);
   }
@@ -108,6 +110,20 @@ function holdRows({ k3s_hold: hold, operation }: WholeStatus): [string, string][
   return [
     ["k3s held", hold],
     ["", "do not start it by hand: `pbx-agent operations` says what happened and the ways out"],
+  ];
+}
+
+/** What restores moved aside; nothing where none did. */
+function asideRows({ moved_aside: aside }: WholeStatus): [string, string][] {
+  if (aside === null) return [];
+  return [
+    [
+      "old data",
+      `${
+        megabytes(aside.bytes)
+      } that restores moved aside; remove it once it is not needed any more:`,
+    ],
+    ...aside.folders.map((folder): [string, string] => ["", folder]),
   ];
 }
 

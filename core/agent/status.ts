@@ -1,4 +1,5 @@
 import { readHold, readHoldFile } from "../operations/restore/hold.ts";
+import { type MovedAside, movedAside } from "../operations/restore/remove_old.ts";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import type { OperationResult } from "../protocol/operation.ts";
 import type { Condition } from "../protocol/sync.ts";
@@ -50,6 +51,8 @@ export interface Status {
   readonly custody: { readonly who: "agent" } | Exclude<Custody, { readonly who: "agent" }>;
   /** Why an operation keeps k3s from starting, as its hold file says; null where none does. */
   readonly k3s_hold: string | null;
+  /** The databases and certificates that restores moved aside and that take room; null where none did. */
+  readonly moved_aside: MovedAside | null;
   /** What hinders the exchange with the portal now; null while it answers. */
   readonly trouble: State["trouble"];
   /** Failures in a row by kind of request, and how long the portal asked to be left alone. */
@@ -90,6 +93,7 @@ export async function readStatus(realDisk: Disk): Promise<Status> {
   }));
   const { desired, operation } = state;
   const pending = await readPendingRestart(disk, state);
+  const aside = await movedAside(disk);
   const custody = custodyBy(state, { seen: null, hold: await readHoldFile({ disk }) });
   return {
     // That the portal refused for good is not in any other file.
@@ -117,6 +121,7 @@ export async function readStatus(realDisk: Disk): Promise<Status> {
     operation: operation === null ? null : operationStatus(operation),
     custody: custody.who === "agent" ? { who: "agent" } : custody,
     k3s_hold: (await readHold({ disk }))?.trimEnd() ?? null,
+    moved_aside: aside.folders.length === 0 ? null : aside,
     trouble: state.trouble,
     channels: state.channels,
     clock_offset_ms: state.clock_offset_ms,

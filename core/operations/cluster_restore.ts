@@ -9,6 +9,7 @@ import { noteOrigin, oldData, readOrigin } from "./restore/origin.ts";
 import { RestoreParams } from "./restore/params.ts";
 import { proveCluster } from "./restore/prove.ts";
 import { isProven } from "./restore/receipt.ts";
+import { removeOld } from "./restore/remove_old.ts";
 import { probeReset, resetRestore, wantedCluster } from "./restore/reset.ts";
 import { removeSnapshotFiles } from "./restore/snapshot_files.ts";
 import { stopped } from "./restore/stopped.ts";
@@ -38,7 +39,7 @@ export const clusterRestore = defineOperation({
     },
     start_k3s: { timeoutMs: TIMEOUT_MS.unitStart, run: startK3s },
     wait_api: { timeoutMs: TIMEOUT_MS.restoreApi, run: waitApi },
-    forget_stale_nodes: { timeoutMs: TIMEOUT_MS.restoreNodes, run: forgetStaleNodes },
+    forget_stale_nodes: { timeoutMs: TIMEOUT_MS.restoreNodes, run: tidyUp },
   },
   output: ({ snapshot, size, forgotten_nodes }) => ({
     snapshot: snapshot ?? null,
@@ -178,6 +179,16 @@ async function waitApi(tools: Tools): Promise<StepEnd> {
     evidence: `the API is up on etcd, kube-system has the UID ${end.uid}, k3s's kinds are there` +
       ((node.desired?.servers ?? 1) === 1 ? "" : "; every other server has to rejoin"),
   };
+}
+
+/** The last step, on a cluster that is proven: its stale Nodes and the data of earlier restores go. */
+async function tidyUp(tools: Tools): Promise<StepEnd> {
+  const end = await forgetStaleNodes(tools);
+  if (end.kind !== "done") return end;
+  const { before, origin } = stopped(tools.handed);
+  const old = await removeOld(tools.ports.disk, origin, before);
+  if (old !== "") await tools.say(old);
+  return old === "" ? end : { ...end, evidence: `${end.evidence}; ${old}` };
 }
 
 /** What came up is not what was restored: it must not go on acting as this cluster. */

@@ -53,3 +53,11 @@ Deno.test("statusText: who acts on the cluster, where it is not the agent", asyn
   const [operation] = await tells({ custody: alone });
   assert.match(operation ?? "", /^acts {7}the operation alone: cluster\.restore r-1/);
 });
+
+Deno.test("statusText: says what restores moved aside, and how much room it takes", async () => {
+  const folders = ["/var/lib/rancher/k3s/server/db/etcd-old-1"];
+  assert.deepEqual(await tells({ moved_aside: { folders, bytes: 1_500_000 } }), [
+    "old data   2 MB that restores moved aside; remove it once it is not needed any more:",
+    `           ${folders[0]}`,
+  ]);
+});
