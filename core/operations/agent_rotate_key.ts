@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { fail, ok } from "../result.ts";
-import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
+import { defineOperation, PROGRAM_ENDS, type StepEnd, type StepTools } from "./definition.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
 
 const Params = z.strictObject({});
@@ -35,7 +35,7 @@ export const agentRotateKey = defineOperation({
           "the disk to take the new keys",
           () => tools.rotation.takeOver(),
         );
-        if (taken === null) return ENDS;
+        if (taken === null) return PROGRAM_ENDS;
         return { kind: "done", evidence: "the portal took the keys, and they are in use" };
       },
     },
@@ -53,7 +53,7 @@ export const agentRotateKey = defineOperation({
             SYNC,
             () => Promise.resolve(isDecided() ? ok(true) : fail("none has succeeded yet")),
           );
-          if (seen === null) return ENDS;
+          if (seen === null) return PROGRAM_ENDS;
           if (!rotation.isForgotten()) continue;
           await say("the portal takes the old keys and not the new ones: registering them again");
           const failed = await register(tools);
@@ -71,9 +71,6 @@ export const agentRotateKey = defineOperation({
 });
 
 const SYNC = "a sync with the new keys";
-
-/** The program ends, and the next one goes on with the step. */
-const ENDS: StepEnd = { kind: "failed", message: "the agent ends before the keys are replaced" };
 
 /** Asks the portal to take the new keys until it does; or why it did not. */
 async function register({ rotation, ports, signal, say }: Tools): Promise<StepEnd | null> {

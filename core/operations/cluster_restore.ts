@@ -1,10 +1,21 @@
+import { ok, type Result } from "../result.ts";
+import type { Secret } from "../secret.ts";
 import { K3S_HOLD_FILE, K3S_UNIT, RESTORE_DIRECTORY } from "../state/paths.ts";
-import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
-import { hasK3sEnded } from "./k3s_stop.ts";
+import { defineOperation, PROGRAM_ENDS, type StepEnd, type StepTools } from "./definition.ts";
+import { hasK3sEnded, startUnit } from "./k3s_stop.ts";
 import { checkRestore } from "./restore/check.ts";
-import { readDatabase } from "./restore/database.ts";
+import { patiently, type Refusal } from "./patiently.ts";
+import { lookAtDatabase, readDatabase } from "./restore/database.ts";
 import { forgetStaleNodes, otherNodes } from "./restore/forget_nodes.ts";
-import { holdWords, isHoldOf, isUnitUp, liftHold, placeHold, readHold } from "./restore/hold.ts";
+import {
+  holdWords,
+  isHoldOf,
+  isUnitUp,
+  liftHold,
+  lookAtHold,
+  placeHold,
+  readHold,
+} from "./restore/hold.ts";
 import { noteOrigin, oldData, readOrigin } from "./restore/origin.ts";
 import { RestoreParams } from "./restore/params.ts";
 import { proveCluster } from "./restore/prove.ts";
@@ -54,7 +65,7 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
   // Held already: this step was cut short, or a restore before this one failed. k3s may still be ending.
   const heldBefore = await readHold(ports);
   if (heldBefore !== null && !await isUnitUp(ports)) await hasK3sEnded(tools);
-  const cleared = await ports.disk.remove(RESTORE_DIRECTORY);
+  const cleared = await patiently(tools, DISK, () => ports.disk.remove(RESTORE_DIRECTORY));
   if (!cleared.ok) return { kind: "failed", message: cleared.error.message };
 
   const { findings, staged, size } = await checkRestore(tools);
@@ -65,17 +76,24 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
     return await leave(tools, `${what} against it: ${list}`, "checks_failed");
   }
 
-  const origin = await noteOrigin(ports.disk, heldBefore !== null);
-  if (!origin.ok) return await leave(tools, origin.error.message);
-  const held = await placeHold(
-    ports,
-    holdWords("cluster.restore", id, "its reset succeeded"),
-    wantedCluster(tools),
+  const origin = await patiently(
+    tools,
+    DISK,
+    () => noteOrigin(ports.disk, heldBefore !== null),
   );
+  if (!origin.ok) return await leave(tools, origin.error.message);
+  const held = await patiently(tools, DISK, () =>
+    placeHold(
+      ports,
+      holdWords("cluster.restore", id, "its reset succeeded"),
+      wantedCluster(tools),
+    ));
   if (!held.ok) return await leave(tools, `k3s cannot be held: ${held.error.message}`);
   const stop = await ports.systemd.stop(K3S_UNIT);
   if (!stop.ok) await say(stop.error.message);
   if (!await hasK3sEnded(tools)) return await leave(tools, "k3s did not end when it was told to");
+  const before = await patiently(tools, DISK, () => lookAtDatabase(ports.disk));
+  if (!before.ok) return await leave(tools, before.error.message);
   return {
     kind: "done",
     handed: {
@@ -83,7 +101,7 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
       size,
       staged: staged.path,
       plain_size: staged.facts.plainSize,
-      before: await readDatabase(ports.disk),
+      before: before.value,
       origin: origin.value,
     },
     evidence: `${K3S_UNIT} is stopped and held, and the snapshot is on the node, whole`,
@@ -103,7 +121,7 @@ async function leave(tools: Tools, why: string, code?: string): Promise<StepEnd>
   if (hold === null) return failed(`nothing was stopped or changed: ${why}`);
   // A hold on a k3s that runs on would only show at the next reboot.
   if (await isUnitUp(ports)) {
-    const lifted = await liftHold(ports);
+    const lifted = await patiently(tools, DISK, () => liftHold(ports));
     if (lifted.ok) return failed(`nothing was changed, the cluster runs on: ${why}`);
     const way = `remove ${K3S_HOLD_FILE}, or k3s does not start at the next boot`;
     return failed(
@@ -121,28 +139,52 @@ async function leave(tools: Tools, why: string, code?: string): Promise<StepEnd>
   );
 }
 
-/** Starts k3s on the restored database, and on no other. */
+const DISK = "the disk to be well";
+
+/**
+ * Starts k3s on the restored database, and on no other. The reset is proven: what the disk does not take
+ * now is tried again until it does.
+ */
 async function startK3s(tools: Tools): Promise<StepEnd> {
-  const { id, params, ports, open } = tools;
+  const { id, params, ports, open, complete } = tools;
   const { before, origin } = stopped(tools.handed);
-  const now = await readDatabase(ports.disk);
-  const proven = await isProven(ports.disk, id, now);
-  if (!proven.ok) return { kind: "failed", message: proven.error.message };
-  if (!proven.value) {
+  const proof = await complete("the disk to show the restored database", async () => {
+    const now = await lookAtDatabase(ports.disk);
+    if (!now.ok) return now;
+    const proven = await isProven(ports.disk, id, now.value);
+    return proven.ok ? ok({ now: now.value, isProven: proven.value }) : proven;
+  });
+  if (proof === null) return PROGRAM_ENDS;
+  const { now } = proof;
+  if (!proof.isProven) {
     const message =
       "the database on the disk is not the one that was restored, k3s is not started; " +
       stateOfNode(before, now, origin);
     return { kind: "failed", message };
   }
   if (params.token !== null) {
-    const written = await writeToken(ports, open(params.token));
-    if (!written.ok) return { kind: "failed", message: `k3s is not started: ${written.error}` };
+    const token = open(params.token);
+    const written = await complete("the disk to take the token", () => tokenWritten(ports, token));
+    if (written === null) return PROGRAM_ENDS;
+    if (written.refusal !== null) {
+      return { kind: "failed", message: `k3s is not started: ${written.refusal}` };
+    }
   }
-  const lifted = await liftHold(ports);
-  if (!lifted.ok) return { kind: "failed", message: lifted.error.message };
-  const started = await ports.systemd.start(K3S_UNIT);
+  const lifted = await complete("the hold on k3s to be lifted", () => liftHold(ports));
+  if (lifted === null) return PROGRAM_ENDS;
+  const started = await startUnit(tools);
   if (!started.ok) return { kind: "failed", message: started.error.message };
   return { kind: "done", evidence: `${K3S_UNIT} is started on the restored database` };
+}
+
+/** Writes the token; what refuses it for good is no matter of waiting. */
+async function tokenWritten(
+  ports: Tools["ports"],
+  token: Secret,
+): Promise<Result<{ readonly refusal: string | null }, Refusal>> {
+  const written = await writeToken(ports, token);
+  if (written.ok) return ok({ refusal: null });
+  return written.error.passes ? written : ok({ refusal: written.error.message });
 }
 
 /** Waits for the API and proves that it is the restored cluster's. Another one is stopped again. */
@@ -150,8 +192,12 @@ async function waitApi(tools: Tools): Promise<StepEnd> {
   const { ports, node, say, waitFor } = tools;
   const { before } = stopped(tools.handed);
   // Only this step holds k3s again after it was started: it was cut short right after that.
-  const held = await readHold(ports);
-  if (held !== null) return await stopWrongCluster(tools, held);
+  const held = await tools.complete("the disk to show the hold on k3s", async () => {
+    const found = await lookAtHold(ports);
+    return found.ok ? ok({ words: found.value }) : found;
+  });
+  if (held === null) return PROGRAM_ENDS;
+  if (held.words !== null) return await stopWrongCluster(tools, held.words);
   const uid = wantedCluster(tools);
   let why = "";
   const end = await waitFor("the restored cluster's API", async () => {
@@ -171,8 +217,12 @@ async function waitApi(tools: Tools): Promise<StepEnd> {
     return { kind: "failed", message };
   }
   if (end.kind === "wrong") return await stopWrongCluster(tools, end.why);
-  const remembered = await tools.rememberCluster(end.uid);
-  if (!remembered.ok) return { kind: "failed", message: remembered.error.message };
+  const { uid: found } = end;
+  const remembered = await tools.complete(
+    "the disk to keep the cluster's UID",
+    () => tools.rememberCluster(found),
+  );
+  if (remembered === null) return PROGRAM_ENDS;
   return {
     kind: "done",
     handed: { nodes: end.others.map(({ name, uid }) => ({ name, uid })) },
@@ -194,10 +244,13 @@ async function tidyUp(tools: Tools): Promise<StepEnd> {
 /** What came up is not what was restored: it must not go on acting as this cluster. */
 async function stopWrongCluster(tools: Tools, why: string): Promise<StepEnd> {
   const { ports, say } = tools;
-  const held = await placeHold(ports, why, wantedCluster(tools));
+  let held = await placeHold(ports, why, wantedCluster(tools));
   if (!held.ok) await say(held.error.message);
   const stop = await ports.systemd.stop(K3S_UNIT);
   if (!stop.ok) await say(stop.error.message);
+  if (!held.ok) {
+    held = await patiently(tools, DISK, () => placeHold(ports, why, wantedCluster(tools)));
+  }
   const how = held.ok && stop.ok
     ? `k3s was stopped again and is held (${K3S_HOLD_FILE})`
     : "k3s could not be stopped and held again, and may run";

@@ -27,6 +27,9 @@ export type StepEnd =
     readonly output?: JsonObject;
   };
 
+/** How a step ends whose program ends in its middle: nobody hears of it, the next start goes on there. */
+export const PROGRAM_ENDS: StepEnd = { kind: "failed", message: "the agent ends in the middle" };
+
 /** What the node shows about a destructive step that was cut short. */
 export type Probe =
   | { readonly kind: "not_begun" }

@@ -4,10 +4,11 @@ import { findK3sProcesses } from "../host/k3s_processes.ts";
 import type { JsonObject } from "../json.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { K3S_DATABASE_DIRECTORY, K3S_HOLD_FILE, K3S_UNIT } from "../state/paths.ts";
-import { defineOperation, type StepEnd, type StepTools } from "./definition.ts";
-import { hasK3sEnded } from "./k3s_stop.ts";
+import { defineOperation, PROGRAM_ENDS, type StepEnd, type StepTools } from "./definition.ts";
+import { hasK3sEnded, startUnit } from "./k3s_stop.ts";
+import { patiently } from "./patiently.ts";
 import { isNoMember, NO_MEMBER } from "./rejoin/no_member.ts";
-import { memberName } from "./rejoin/quorum.ts";
+import { lookAtMemberName } from "./rejoin/quorum.ts";
 import { proveJoined } from "./rejoin/prove_joined.ts";
 import {
   clear,
@@ -19,8 +20,8 @@ import {
   Stopped,
   wipeDb,
 } from "./rejoin/wipe.ts";
-import { readDatabase } from "./restore/database.ts";
-import { isHoldOf, isUnitUp, liftHold, placeHold, readHold } from "./restore/hold.ts";
+import { lookAtDatabase } from "./restore/database.ts";
+import { isHoldOf, isUnitUp, liftHold, lookAtHold, placeHold, readHold } from "./restore/hold.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
 
 type Tools = StepTools<JsonObject>;
@@ -69,12 +70,18 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
   if (!await hasK3sEnded(tools)) {
     return await giveBack(tools, "k3s did not end when it was told to");
   }
+  const shown = await patiently(tools, "the disk to show the database", async () => {
+    const member = await lookAtMemberName(ports);
+    if (!member.ok) return member;
+    const before = await lookAtDatabase(ports.disk);
+    return before.ok ? ok({ before: before.value, member: member.value }) : before;
+  });
+  if (!shown.ok) return await giveBack(tools, shown.error.message);
   return {
     kind: "done",
     handed: {
       uid: uid.value,
-      before: await readDatabase(ports.disk),
-      member: await memberName(ports),
+      ...shown.value,
       no_member: noMember,
     },
     evidence: `${K3S_UNIT} is stopped and held; ${words}`,
@@ -107,24 +114,34 @@ async function snapshotUnderWay({ ports }: Tools): Promise<string | null> {
     : `k3s takes or changes a snapshot at the moment (process ${busy.pid}): try again after it`;
 }
 
-/** Starts k3s on no database, so that it joins; or again, where it was started before. */
+/**
+ * Starts k3s on no database, so that it joins; or again, where it was started before. The database is wiped:
+ * what the disk does not take now is tried again until it does.
+ */
 async function startK3s(tools: Tools): Promise<StepEnd> {
-  const { ports } = tools;
-  if (await readHold(ports) !== null) {
+  const { ports, complete } = tools;
+  const shown = await complete("the disk to show the database", async () => {
+    const held = await lookAtHold(ports);
+    if (!held.ok) return held;
+    const now = await lookAtDatabase(ports.disk);
+    return now.ok ? ok({ isHeld: held.value !== null, etcd: now.value.etcd }) : now;
+  });
+  if (shown === null) return PROGRAM_ENDS;
+  if (shown.isHeld) {
     // While it is held nothing can have started it: whatever database is there is none it may join with.
-    const { etcd } = await readDatabase(ports.disk);
-    if (etcd !== "absent") {
+    if (shown.etcd !== "absent") {
       const message =
         `there is a database in ${K3S_DATABASE_DIRECTORY} again: k3s is not started, and ` +
         `stays held (${K3S_HOLD_FILE}). A new server.rejoin may follow`;
       return { kind: "failed", message };
     }
-    const cleared = await clear(ports);
-    if (!cleared.ok) return { kind: "failed", message: cleared.error.message };
+    if (await complete("the rest of the database to be removed", () => clear(ports)) === null) {
+      return PROGRAM_ENDS;
+    }
   }
-  const lifted = await liftHold(ports);
-  if (!lifted.ok) return { kind: "failed", message: lifted.error.message };
-  const started = await ports.systemd.start(K3S_UNIT);
+  const lifted = await complete("the hold on k3s to be lifted", () => liftHold(ports));
+  if (lifted === null) return PROGRAM_ENDS;
+  const started = await startUnit(tools);
   if (!started.ok) return { kind: "failed", message: started.error.message };
   return { kind: "done", evidence: `${K3S_UNIT} is started without a database: it joins` };
 }
@@ -134,8 +151,12 @@ async function waitApi(tools: Tools): Promise<StepEnd> {
   const { ports, say, waitFor } = tools;
   const { uid, no_member } = Stopped.parse(tools.handed);
   // Only this step holds k3s again after it was started: it was cut short right after that.
-  const held = await readHold(ports);
-  if (held !== null) return await stopWrongCluster(tools, held);
+  const held = await tools.complete("the disk to show the hold on k3s", async () => {
+    const found = await lookAtHold(ports);
+    return found.ok ? ok({ words: found.value }) : found;
+  });
+  if (held === null) return PROGRAM_ENDS;
+  if (held.words !== null) return await stopWrongCluster(tools, held.words);
   let why = "";
   const end = await waitFor("this server to be in its cluster again", async () => {
     const proof = await proveJoined(ports, uid, no_member);
@@ -164,10 +185,14 @@ async function waitApi(tools: Tools): Promise<StepEnd> {
 /** What came up is not the cluster that this server belongs to. */
 async function stopWrongCluster(tools: Tools, why: string): Promise<StepEnd> {
   const { ports, say } = tools;
-  const held = await placeHold(ports, why, Stopped.parse(tools.handed).uid);
+  const { uid } = Stopped.parse(tools.handed);
+  let held = await placeHold(ports, why, uid);
   if (!held.ok) await say(held.error.message);
   const stop = await ports.systemd.stop(K3S_UNIT);
   if (!stop.ok) await say(stop.error.message);
+  if (!held.ok) {
+    held = await patiently(tools, "the disk to be well", () => placeHold(ports, why, uid));
+  }
   const isDown = held.ok && stop.ok && !await isUnitUp(ports);
   const how = isDown
     ? `k3s was stopped again and is held (${K3S_HOLD_FILE})`

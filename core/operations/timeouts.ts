@@ -42,7 +42,8 @@ export const TIMEOUT_MS = {
   upgradeReboot: 20 * MINUTE,
   /** Twenty minutes of the new image, and a return that is slow. */
   upgradeGate: 60 * MINUTE,
-  upgradeCommit: 10 * MINUTE,
+  /** The boot loader may refuse for a while to keep what passed its gate. */
+  upgradeCommit: 20 * MINUTE,
   /** What the portal has to answer; an outage of it may last. */
   portal: 30 * MINUTE,
 } as const;

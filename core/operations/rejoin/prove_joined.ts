@@ -1,6 +1,7 @@
 import { namespaceUid } from "../../cluster/kubernetes_facts.ts";
+import { readK3sSettings } from "../../host/k3s_settings.ts";
 import type { Ports } from "../../ports/mod.ts";
-import { readDatabase } from "../restore/database.ts";
+import { lookAtDatabase } from "../restore/database.ts";
 import type { Proof } from "../restore/prove.ts";
 import { memberName } from "./quorum.ts";
 import { findTarget } from "./target.ts";
@@ -24,10 +25,15 @@ export async function proveJoined(
   noMember: boolean,
 ): Promise<Proof | { readonly kind: "joined"; readonly members: number }> {
   const { k8s, disk, servers } = ports;
-  const { etcd, sqliteWrittenAt } = await readDatabase(disk);
+  const look = await lookAtDatabase(disk);
+  if (!look.ok) return waits(look.error.message);
+  const { etcd, sqliteWrittenAt } = look.value;
   if (sqliteWrittenAt !== null) {
     return { kind: "wrong", why: "k3s came up with an sqlite database instead of joining" };
   }
+  // Unreadable says nothing about it; k3s does not start with one that is not YAML.
+  const settings = await readK3sSettings(disk);
+  if (!settings.ok) return waits(settings.error);
   const target = noMember ? null : await findTarget(ports);
   if (target?.ok === false) return { kind: "wrong", why: target.error };
   if (!await k8s.ready()) {

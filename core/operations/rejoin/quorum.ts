@@ -1,5 +1,7 @@
+import type { DiskError } from "../../ports/disk.ts";
 import type { Ports } from "../../ports/mod.ts";
 import type { EtcdMember, ServerView } from "../../ports/servers.ts";
+import { ok, type Result } from "../../result.ts";
 import { K3S_DATABASE_DIRECTORY } from "../../state/paths.ts";
 import type { NodeFacts } from "../node_facts.ts";
 import { nodeNames } from "../snapshots/find_snapshots.ts";
@@ -87,8 +89,16 @@ function count(members: number): string {
 }
 
 /** How this server's own database calls its member; null where it does not say. */
-export async function memberName({ disk }: Ports): Promise<string | null> {
+export async function memberName(ports: Ports): Promise<string | null> {
+  const name = await lookAtMemberName(ports);
+  return name.ok ? name.value : null;
+}
+
+/** The same for a verdict: a disk that cannot be read at the moment shows no other name. */
+export async function lookAtMemberName(
+  { disk }: Ports,
+): Promise<Result<string | null, DiskError>> {
   const read = await disk.read(`${K3S_DATABASE_DIRECTORY}/etcd/name`, 4096);
-  if (!read.ok || read.value === null) return null;
-  return new TextDecoder().decode(read.value).trim() || null;
+  if (!read.ok) return read;
+  return ok(read.value === null ? null : new TextDecoder().decode(read.value).trim() || null);
 }

@@ -10,13 +10,14 @@ import {
   K3S_SNAPSHOT_DIRECTORY,
   K3S_UNIT,
 } from "../../state/paths.ts";
-import type { Probe, StepEnd, StepTools } from "../definition.ts";
+import { type Probe, PROGRAM_ENDS, type StepEnd, type StepTools } from "../definition.ts";
 import { isK3sDown } from "../k3s_stop.ts";
 import { lookFor } from "../look_for.ts";
-import { DatabaseFacts, readDatabase } from "../restore/database.ts";
+import { patiently } from "../patiently.ts";
+import { DatabaseFacts, lookAtDatabase } from "../restore/database.ts";
 import { holdWords, isHoldOf, liftHold, placeHold, readHold } from "../restore/hold.ts";
 import { NO_MEMBER } from "./no_member.ts";
-import { lookAtQuorum, memberName, type Quorum } from "./quorum.ts";
+import { lookAtMemberName, lookAtQuorum, type Quorum } from "./quorum.ts";
 import { findTarget, lookAtTarget } from "./target.ts";
 
 type Tools = StepTools<JsonObject>;
@@ -28,11 +29,16 @@ export const KIND = "server.rejoin";
  * Holds k3s for the wipe, all of it anew: a hold may have been cut short. One of another operation keeps
  * its words, by which it is known.
  */
-export async function hold({ id, ports }: Tools, uid: string): ReturnType<typeof placeHold> {
-  const before = await readHold(ports);
-  const words = before?.trim() || holdWords(KIND, id, "its database is wiped");
-  return await placeHold(ports, words, uid);
+export function hold(tools: Tools, uid: string): ReturnType<typeof placeHold> {
+  const { id, ports } = tools;
+  return patiently(tools, DISK, async () => {
+    const before = await readHold(ports);
+    const words = before?.trim() || holdWords(KIND, id, "its database is wiped");
+    return await placeHold(ports, words, uid);
+  });
 }
+
+const DISK = "the disk to be well";
 
 /** What stop_k3s hands on. */
 export const Stopped = z.object({
@@ -70,8 +76,12 @@ export async function wipeDb(tools: Tools): Promise<StepEnd> {
     if (stays !== null) return await giveBack(tools, stays, "no_majority");
     await say(`${member.name} is no member of etcd any more`);
   }
-  const wiped = await setAside(ports, id);
-  if (!wiped.ok) return failedOutside(wiped.error.message);
+  // This server is no member any more: its database is of no use to anybody, whatever the disk says now.
+  const wiped = await tools.complete(
+    "the disk to set the old database aside",
+    () => setAside(ports, id),
+  );
+  if (wiped === null) return PROGRAM_ENDS;
   const cleared = await clear(ports);
   if (!cleared.ok) await say(`${cleared.error.message}: it is tried again before k3s starts`);
   return { kind: "done", evidence: WIPED };
@@ -106,16 +116,23 @@ export async function probeWipe(tools: Tools): Promise<Probe> {
   const { id, ports } = tools;
   const { before, member } = Stopped.parse(tools.handed);
   if (!await isK3sDown(tools)) return { kind: "unclear", message: RUNS };
-  const aside = await ports.disk.stat(asidePath(id));
-  if (!aside.ok) return { kind: "unclear", message: aside.error.message };
-  if (aside.value !== null) return { kind: "completed", evidence: WIPED };
-  const { etcd } = await readDatabase(ports.disk);
-  if (etcd === "absent") {
+  const shown = await tools.complete("the disk to show the database", async () => {
+    const aside = await ports.disk.stat(asidePath(id));
+    if (!aside.ok) return aside;
+    const now = await lookAtDatabase(ports.disk);
+    const name = await lookAtMemberName(ports);
+    if (!name.ok) return name;
+    const isAside = aside.value !== null;
+    return now.ok ? ok({ isAside, etcd: now.value.etcd, name: name.value }) : now;
+  });
+  if (shown === null) return { kind: "unclear", message: "the agent ends" };
+  if (shown.isAside) return { kind: "completed", evidence: WIPED };
+  if (shown.etcd === "absent") {
     return before.etcd === "absent"
       ? { kind: "not_begun" }
       : { kind: "completed", evidence: WIPED };
   }
-  if (await memberName(ports) === member) return { kind: "not_begun" };
+  if (shown.name === member) return { kind: "not_begun" };
   const message =
     `${ETCD} holds another database than before: k3s was started meanwhile; look at it, ` +
     `and ask for a new server.rejoin; while ${K3S_HOLD_FILE} is there, k3s does not start`;
@@ -151,7 +168,7 @@ export async function giveBack(tools: Tools, why: string, code?: string): Promis
   if (!isHoldOf(hold, KIND, id)) {
     return failed(`k3s stays held as it was before (${K3S_HOLD_FILE})`);
   }
-  const lifted = await liftHold(ports);
+  const lifted = await patiently(tools, DISK, () => liftHold(ports));
   const started = lifted.ok ? await ports.systemd.start(K3S_UNIT) : lifted;
   if (started.ok) return failed("k3s is started again on its own database");
   return failed(
@@ -198,11 +215,4 @@ async function setAside({ disk }: Ports, id: string): Promise<Result<void, DiskE
 
 function asidePath(id: string): string {
   return `${K3S_DATABASE_DIRECTORY}/etcd-wiped-${id}`;
-}
-
-function failedOutside(why: string): StepEnd {
-  const message =
-    `the database could not be wiped: ${why}; this server is no member of the cluster ` +
-    `any more, k3s stays stopped and held (${K3S_HOLD_FILE}). A new server.rejoin may follow`;
-  return { kind: "failed", message };
 }

@@ -6,6 +6,7 @@ import type { SnapshotFacts } from "../../ports/snapshot_file.ts";
 import type { Secret } from "../../secret.ts";
 import { K3S_DATABASE_DIRECTORY, STATE_DIRECTORY } from "../../state/paths.ts";
 import type { StepTools } from "../definition.ts";
+import { patiently } from "../patiently.ts";
 import { SNAPSHOT_RESOURCES, snapshotResource } from "../snapshots/snapshot_resource.ts";
 import { isUnitUp } from "./hold.ts";
 import { otherServersFindings } from "./other_servers.ts";
@@ -61,7 +62,7 @@ export async function checkRestore(tools: StepTools<RestoreParams>): Promise<Che
   const { size } = source.value;
   const room = await roomBytes(ports.disk, [STATE_DIRECTORY]);
   const needed = source.value.kind === "s3" ? size : 0;
-  if (!room.ok) findings.push(room.error);
+  if (!room.ok) findings.push(room.error.message);
   else if (room.value < needed) {
     findings.push(noRoom(`the snapshot (${size} bytes)`, needed, room.value));
   }
@@ -70,8 +71,12 @@ export async function checkRestore(tools: StepTools<RestoreParams>): Promise<Che
   await say(`${params.snapshot}: ${size} bytes; looking at it`);
   const uid = params.kubeSystemUid ?? node.kubeSystemUid;
   const texts = uid !== null && uid.length >= MIN_UID ? [uid] : [];
-  const staged = await stage(tools, source.value, texts);
-  if (!staged.ok) return { findings: [...findings, staged.error], staged: null, size };
+  const staged = await patiently(
+    tools,
+    "the disk to take the snapshot",
+    () => stage(tools, source.value, texts),
+  );
+  if (!staged.ok) return { findings: [...findings, staged.error.message], staged: null, size };
   const { facts } = staged.value;
   findings.push(
     ...snapshotFindings(facts, {
@@ -83,7 +88,7 @@ export async function checkRestore(tools: StepTools<RestoreParams>): Promise<Che
     }),
   );
   const left = await roomBytes(ports.disk, [K3S_DATABASE_DIRECTORY, STATE_DIRECTORY]);
-  if (!left.ok) findings.push(left.error);
+  if (!left.ok) findings.push(left.error.message);
   else if (left.value < facts.plainSize) {
     const what = `the new database beside the old one (${facts.plainSize} bytes)`;
     findings.push(noRoom(what, facts.plainSize, left.value));

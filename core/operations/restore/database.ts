@@ -1,5 +1,6 @@
 import * as z from "zod";
-import type { Disk } from "../../ports/disk.ts";
+import type { Disk, DiskError } from "../../ports/disk.ts";
+import { fail, ok, type Result } from "../../result.ts";
 import { K3S_DATABASE_DIRECTORY, K3S_SERVER_DIRECTORY } from "../../state/paths.ts";
 
 /** What the node shows of k3s's database, as a restore changes it (k3s fact D). */
@@ -21,14 +22,31 @@ export const DatabaseFacts = z.object({
 });
 export type DatabaseFacts = z.infer<typeof DatabaseFacts>;
 
-/** Reads them. What cannot be read counts as not there, which no verdict takes for a success. */
+/**
+ * Reads them for words: what cannot be read counts as not there. A verdict needs {@link lookAtDatabase}.
+ */
 export async function readDatabase(disk: Disk): Promise<DatabaseFacts> {
+  return (await look(disk)).facts;
+}
+
+/** Reads them, all of them: a disk that cannot be read at the moment shows nothing. */
+export async function lookAtDatabase(disk: Disk): Promise<Result<DatabaseFacts, DiskError>> {
+  const { facts, error } = await look(disk);
+  return error === null ? ok(facts) : fail(error);
+}
+
+async function look(
+  disk: Disk,
+): Promise<{ readonly facts: DatabaseFacts; readonly error: DiskError | null }> {
+  let error: DiskError | null = null;
   const names = async (path: string) => {
     const list = await disk.list(path);
+    if (!list.ok) error ??= list.error;
     return list.ok ? list.value : null;
   };
   const stat = async (path: string) => {
     const found = await disk.stat(path);
+    if (!found.ok) error ??= found.error;
     return found.ok ? found.value : null;
   };
   const etcd = `${K3S_DATABASE_DIRECTORY}/etcd`;
@@ -43,7 +61,7 @@ export async function readDatabase(disk: Disk): Promise<DatabaseFacts> {
   }
   const below = await names(K3S_DATABASE_DIRECTORY) ?? [];
   const server = await names(K3S_SERVER_DIRECTORY) ?? [];
-  return {
+  const facts: DatabaseFacts = {
     etcd: await stat(etcd) === null
       ? "absent"
       : wal === null || wal.length === 0
@@ -56,6 +74,7 @@ export async function readDatabase(disk: Disk): Promise<DatabaseFacts> {
     sqliteWrittenAt: written.length === 0 ? null : Math.max(...written),
     sqlite,
   };
+  return { facts, error };
 }
 
 /**

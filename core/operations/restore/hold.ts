@@ -1,7 +1,7 @@
 import type { DiskError } from "../../ports/disk.ts";
 import type { Ports } from "../../ports/mod.ts";
 import type { ProgramError } from "../../ports/systemd.ts";
-import type { Result } from "../../result.ts";
+import { ok, type Result } from "../../result.ts";
 import type { Hold } from "../../state/custody.ts";
 import { writeDocument } from "../../state/durable.ts";
 import { K3S_HOLD_DROP_IN, K3S_HOLD_FILE, K3S_UNIT, parentOf } from "../../state/paths.ts";
@@ -59,6 +59,14 @@ export async function readHoldFile({ disk }: Pick<Ports, "disk">): Promise<Hold 
     why: lines.filter((line) => !line.startsWith(CLUSTER)).join("\n"),
     cluster: /^[A-Za-z0-9-]{1,64}$/.test(uid) ? uid : null,
   };
+}
+
+/** Like {@link readHold}, for a verdict: a file that cannot be read at the moment shows nothing. */
+export async function lookAtHold(
+  { disk }: Pick<Ports, "disk">,
+): Promise<Result<string | null, DiskError>> {
+  const read = await disk.read(K3S_HOLD_FILE);
+  return read.ok ? ok(await readHold({ disk })) : read;
 }
 
 /** What the line of the hold file begins with that names the cluster. */

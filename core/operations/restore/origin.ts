@@ -3,7 +3,7 @@ import type { Disk, DiskError } from "../../ports/disk.ts";
 import { ok, type Result } from "../../result.ts";
 import { writeDocument } from "../../state/durable.ts";
 import { K3S_DATABASE_DIRECTORY, RESTORE_ORIGIN_FILE } from "../../state/paths.ts";
-import { DatabaseFacts, newIn, readDatabase } from "./database.ts";
+import { DatabaseFacts, lookAtDatabase, newIn } from "./database.ts";
 
 /** What {@link noteOrigin} notes. */
 export const Origin = DatabaseFacts.extend({
@@ -25,7 +25,12 @@ export async function noteOrigin(
   disk: Disk,
   isHeld: boolean,
 ): Promise<Result<Origin, DiskError>> {
-  const now = await readDatabase(disk);
+  const look = await lookAtDatabase(disk);
+  if (!look.ok) return look;
+  const now = look.value;
+  // What cannot be read at the moment is noted all the same, and is not written over.
+  const read = await disk.read(RESTORE_ORIGIN_FILE);
+  if (!read.ok) return read;
   const noted = isHeld ? await readOrigin(disk) : null;
   if (noted === null) return await write(disk, { ...now, moved: [] });
   const more = newIn([...noted.oldDatabases, ...noted.moved], now.oldDatabases);

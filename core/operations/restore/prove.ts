@@ -1,6 +1,6 @@
 import { namespaceUid } from "../../cluster/kubernetes_facts.ts";
 import type { Ports } from "../../ports/mod.ts";
-import { type DatabaseFacts, hasNewSqlite, readDatabase } from "./database.ts";
+import { type DatabaseFacts, hasNewSqlite, lookAtDatabase } from "./database.ts";
 
 /** Whether the API is that of the restored cluster. `wrong`: it is not, and will not become it. */
 export type Proof =
@@ -26,7 +26,9 @@ export async function proveCluster(
   before: DatabaseFacts,
   uid: string | null,
 ): Promise<Proof> {
-  const now = await readDatabase(disk);
+  const look = await lookAtDatabase(disk);
+  if (!look.ok) return waits(look.error.message);
+  const now = look.value;
   if (hasNewSqlite(before, now)) {
     return {
       kind: "wrong",

@@ -1,13 +1,16 @@
 import { isK3sQuiet } from "../../host/k3s_processes.ts";
+import type { DiskError } from "../../ports/disk.ts";
+import { ok, type Result } from "../../result.ts";
 import { writeDocument } from "../../state/durable.ts";
 import {
   K3S_DATABASE_DIRECTORY,
   K3S_SERVER_DIRECTORY,
   K3S_SNAPSHOT_DIRECTORY,
 } from "../../state/paths.ts";
-import type { Probe, StepEnd, StepTools } from "../definition.ts";
+import { type Probe, PROGRAM_ENDS, type StepEnd, type StepTools } from "../definition.ts";
+import { patiently } from "../patiently.ts";
 import { sayLines } from "../say_lines.ts";
-import { judgeReset, readDatabase } from "./database.ts";
+import { type DatabaseFacts, judgeReset, lookAtDatabase, readDatabase } from "./database.ts";
 import { holdWords, isUnitUp, placeHold } from "./hold.ts";
 import { saysResetDone, whyResetFailed } from "./k3s_words.ts";
 import type { RestoreParams } from "./params.ts";
@@ -38,23 +41,33 @@ export async function resetRestore(tools: Tools): Promise<StepEnd> {
   if (await isUnitUp(ports) || !await isK3sQuiet(ports.machine)) {
     return { kind: "failed", message: `the reset was not begun: ${RUNS}` };
   }
-  const held = await placeHold(
-    ports,
-    holdWords("cluster.restore", id, "its reset succeeded"),
-    wantedCluster(tools),
-  );
+  const held = await patiently(tools, DISK, () =>
+    placeHold(
+      ports,
+      holdWords("cluster.restore", id, "its reset succeeded"),
+      wantedCluster(tools),
+    ));
   if (!held.ok) return await notBegun(held.error.message);
-  const snapshot = await readySnapshot(tools);
-  if (!snapshot.ok) return await notBegun(snapshot.error);
-  const kept = await keepServerToken(ports);
-  if (!kept.ok) return await notBegun(`k3s's token cannot be kept: ${kept.error}`);
+  const snapshot = await patiently(tools, DISK, () => readySnapshot(tools));
+  if (!snapshot.ok) return await notBegun(snapshot.error.message);
+  const kept = await patiently(tools, DISK, () => keepServerToken(ports));
+  if (!kept.ok) return await notBegun(`k3s's token cannot be kept: ${kept.error.message}`);
   if (params.token !== null) {
     const bytes = new TextEncoder().encode(open(params.token).reveal());
-    const written = await writeDocument(ports.disk, GIVEN_TOKEN_FILE, bytes);
+    const written = await patiently(
+      tools,
+      DISK,
+      () => writeDocument(ports.disk, GIVEN_TOKEN_FILE, bytes),
+    );
     if (!written.ok) return await notBegun(written.error.message);
   }
   // k3s fails where it is missing (k3s fact H).
-  await ports.disk.makeDirectory(K3S_SNAPSHOT_DIRECTORY, 0o700);
+  const folder = await patiently(
+    tools,
+    DISK,
+    () => ports.disk.makeDirectory(K3S_SNAPSHOT_DIRECTORY, 0o700),
+  );
+  if (!folder.ok) return await notBegun(folder.error.message);
 
   let saidDone = false;
   const lines = sayLines(say);
@@ -69,20 +82,30 @@ export async function resetRestore(tools: Tools): Promise<StepEnd> {
   await lines.written();
   await ports.disk.remove(GIVEN_TOKEN_FILE);
 
-  const now = await readDatabase(ports.disk);
   const isDone = exit.ok && exit.value.code === 0 && saidDone;
+  // What proves the reset is in memory alone: from here until it is written down, no trouble of the disk
+  // is a verdict.
+  const now = isDone ? await databaseNow(tools) : await readDatabase(ports.disk);
+  if (now === null) return PROGRAM_ENDS;
   if (isDone && judgeReset(before, now) === "reset") {
-    await syncDatabase(tools);
-    const receipt = await writeReceipt(ports.disk, id, params.snapshot, now);
-    if (!receipt.ok) {
-      return await unclear(tools, `its proof cannot be kept: ${receipt.error.message}`);
-    }
+    const kept = await tools.complete("the disk to keep the proof of the reset", async () => {
+      const synced = await syncDatabase(tools);
+      return synced.ok ? await writeReceipt(ports.disk, id, params.snapshot, now) : synced;
+    });
+    if (kept === null) return PROGRAM_ENDS;
     await cleanUp(tools);
     return { kind: "done", evidence: PROVEN };
   }
   const why = exit.ok ? whyResetFailed(exit.value.output) : exit.error.message;
   const how = exit.ok ? `k3s ended with ${exit.value.code ?? exit.value.signal}: ${why}` : why;
   return await unclear(tools, isDone ? `${how}; its words and the disk do not agree` : how);
+}
+
+const DISK = "the disk to be well";
+
+/** What the node shows of its database, as soon as the disk can be read; null where the program ends. */
+function databaseNow(tools: Tools): Promise<DatabaseFacts | null> {
+  return tools.complete("the disk to show the database", () => lookAtDatabase(tools.ports.disk));
 }
 
 /** kube-system's UID that the restored cluster has to have; null where nobody knows it. */
@@ -110,10 +133,12 @@ export async function probeReset(tools: Tools): Promise<Probe> {
   );
   if (quiet === null) return { kind: "unclear", message: "a process of k3s runs and does not end" };
   await ports.disk.remove(GIVEN_TOKEN_FILE);
-  const now = await readDatabase(ports.disk);
-  const proven = await isProven(ports.disk, id, now);
-  if (!proven.ok) return { kind: "unclear", message: proven.error.message };
-  if (proven.value) {
+  const now = await databaseNow(tools);
+  const proven = now === null
+    ? null
+    : await tools.complete("the receipt of the reset", () => isProven(ports.disk, id, now));
+  if (now === null || proven === null) return { kind: "unclear", message: "the agent ends" };
+  if (proven) {
     await cleanUp(tools);
     return { kind: "completed", evidence: PROVEN };
   }
@@ -129,9 +154,9 @@ async function unclear(tools: Tools, why: string): Promise<StepEnd> {
 /** Puts back what k3s may have overwritten, and tells the state of the node. */
 async function leftAs(tools: Tools): Promise<string> {
   const { ports } = tools;
-  const back = await putBackServerToken(ports);
+  const back = await patiently(tools, DISK, () => putBackServerToken(ports));
   const token = !back.ok
-    ? `; k3s's token cannot be put back: ${back.error}`
+    ? `; k3s's token cannot be put back: ${back.error.message}`
     : back.value
     ? "; k3s had overwritten its token with the one it was given, which was put back"
     : "";
@@ -145,14 +170,16 @@ async function leftAs(tools: Tools): Promise<string> {
 async function cleanUp(tools: Tools): Promise<void> {
   await removeSnapshotFiles(tools);
   const forgotten = await forgetServerToken(tools.ports);
-  if (!forgotten.ok) await tools.say(forgotten.error);
+  if (!forgotten.ok) await tools.say(forgotten.error.message);
 }
 
 /** k3s syncs its database, but not the names and certificates beside it. */
-async function syncDatabase({ ports }: Tools): Promise<void> {
+async function syncDatabase({ ports }: Tools): Promise<Result<void, DiskError>> {
   for (
     const path of [`${K3S_DATABASE_DIRECTORY}/etcd`, K3S_DATABASE_DIRECTORY, K3S_SERVER_DIRECTORY]
   ) {
-    await ports.disk.syncDirectory(path);
+    const synced = await ports.disk.syncDirectory(path);
+    if (!synced.ok) return synced;
   }
+  return ok(undefined);
 }

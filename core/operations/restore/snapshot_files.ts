@@ -1,6 +1,7 @@
 import type { StepTools } from "../definition.ts";
 import { K3S_DATABASE_DIRECTORY, STATE_DIRECTORY } from "../../state/paths.ts";
 import { fail, ok, type Result } from "../../result.ts";
+import { forGood, type Refusal } from "../patiently.ts";
 import type { RestoreParams } from "./params.ts";
 import { findSource } from "./source.ts";
 import { RECEIVED_FILE, roomBytes, stage, UNPACKED_FILE } from "./stage.ts";
@@ -12,7 +13,7 @@ type Tools = StepTools<RestoreParams>;
  * The snapshot that was put on the node while the cluster ran, looked at once more; fetched again where it
  * is not there any more. The error is for people.
  */
-export async function readySnapshot(tools: Tools): Promise<Result<string, string>> {
+export async function readySnapshot(tools: Tools): Promise<Result<string, Refusal>> {
   const { ports, say, signal } = tools;
   const { staged, plain_size } = stopped(tools.handed);
   const look = { maxBytes: plain_size, signal };
@@ -22,15 +23,19 @@ export async function readySnapshot(tools: Tools): Promise<Result<string, string
   }
   await say(`${staged} is not there as it was: getting the snapshot again`);
   const source = await findSource(tools);
-  if (!source.ok) return source;
+  if (!source.ok) return forGood(source.error);
   const again = await stage(tools, source.value, []);
   if (!again.ok) return again;
   if (again.value.facts.plainSize !== plain_size) {
-    return fail("the snapshot is another one than that which was looked at before k3s was stopped");
+    return forGood(
+      "the snapshot is another one than that which was looked at before k3s was stopped",
+    );
   }
   const room = await roomBytes(ports.disk, [K3S_DATABASE_DIRECTORY, STATE_DIRECTORY]);
   if (!room.ok) return room;
-  if (room.value < plain_size) return fail("there is no room on the disk any more");
+  if (room.value < plain_size) {
+    return fail({ message: "there is no room on the disk any more", passes: true });
+  }
   return ok(again.value.path);
 }
 

@@ -4,6 +4,7 @@ import { fail, ok, type Result } from "../../result.ts";
 import { PRIVATE_DIRECTORY } from "../../state/durable.ts";
 import { RESTORE_DIRECTORY } from "../../state/paths.ts";
 import type { StepTools } from "../definition.ts";
+import { forGood, type Refusal, refusalOf } from "../patiently.ts";
 import type { RestoreParams } from "./params.ts";
 import type { Source } from "./source.ts";
 
@@ -27,14 +28,14 @@ const MAX_BYTES = 16 * 1024 ** 3;
 export async function roomBytes(
   disk: Disk,
   paths: readonly string[],
-): Promise<Result<number, string>> {
-  let why = "";
+): Promise<Result<number, Refusal>> {
+  let refusal: Refusal = { message: "there is no such folder", passes: false };
   for (const path of paths) {
     const free = await disk.freeBytes(path);
     if (free.ok) return ok(Math.max(0, free.value - RESERVE_BYTES));
-    why = free.error.message;
+    refusal = refusalOf(free.error);
   }
-  return fail(why);
+  return fail(refusal);
 }
 
 /**
@@ -45,13 +46,13 @@ export async function stage(
   tools: StepTools<RestoreParams>,
   source: Source,
   texts: readonly string[],
-): Promise<Result<Staged, string>> {
+): Promise<Result<Staged, Refusal>> {
   const { disk } = tools.ports;
   const folder = await disk.makeDirectory(RESTORE_DIRECTORY, PRIVATE_DIRECTORY);
-  if (!folder.ok) return fail(folder.error.message);
+  if (!folder.ok) return fail(refusalOf(folder.error));
   for (const path of [RECEIVED_FILE, UNPACKED_FILE]) {
     const removed = await disk.remove(path);
-    if (!removed.ok) return fail(removed.error.message);
+    if (!removed.ok) return fail(refusalOf(removed.error));
   }
   if (source.kind === "local") return await take(tools, source.path, source.path, texts);
   const received = await receive(tools, source, texts);
@@ -69,7 +70,7 @@ async function take(
   path: string,
   name: string,
   texts: readonly string[],
-): Promise<Result<Staged, string>> {
+): Promise<Result<Staged, Refusal>> {
   const { ports, signal } = tools;
   const room = await roomBytes(ports.disk, [RESTORE_DIRECTORY]);
   if (!room.ok) return room;
@@ -77,7 +78,7 @@ async function take(
   // k3s calls a compressed one so, and so does nothing else.
   if (!path.endsWith(".zip") && path !== RECEIVED_FILE) {
     const plain = await ports.snapshotFile.inspect(path, look);
-    if (!plain.ok) return fail(plain.error.message);
+    if (!plain.ok) return fail(refusalOf(plain.error));
     if (!plain.value.whole || plain.value.facts.kind === "plain") {
       return whole(name, path, plain.value);
     }
@@ -86,7 +87,7 @@ async function take(
     ...look,
     maxBytes: Math.min(MAX_BYTES, room.value),
   });
-  if (!unpacked.ok) return fail(unpacked.error.message);
+  if (!unpacked.ok) return fail(refusalOf(unpacked.error));
   if (!unpacked.value.whole && room.value < MAX_BYTES) {
     const why = `${unpacked.value.why} (the disk has room for ${room.value} bytes of it)`;
     return whole(name, UNPACKED_FILE, { whole: false, why });
@@ -99,27 +100,29 @@ async function receive(
   { ports, signal, progress }: StepTools<RestoreParams>,
   source: Extract<Source, { kind: "s3" }>,
   texts: readonly string[],
-): Promise<Result<Inspection | null, string>> {
+): Promise<Result<Inspection | null, Refusal>> {
   const { object, bucket, name } = source;
   const opened = await ports.snapshotFile.receive(RECEIVED_FILE, { texts, maxBytes: object.size });
-  if (!opened.ok) return fail(opened.error.message);
+  if (!opened.ok) return fail(refusalOf(opened.error));
   const receiver = opened.value;
-  let refused = "";
+  let refused: Refusal | null = null;
   const got = await ports.s3.get(bucket, object, async (bytes, total) => {
     const written = await receiver.write(bytes);
-    if (!written.ok) refused = written.error.message;
+    if (!written.ok) refused = refusalOf(written.error);
     else await progress({ done: total, total: object.size, unit: "bytes" });
     return written.ok;
   }, { signal });
   if (!got.ok) {
     await receiver.discard();
-    return fail(refused === "" ? `${name} cannot be fetched: ${got.error.message}` : refused);
+    return refused === null
+      ? forGood(`${name} cannot be fetched: ${got.error.message}`)
+      : fail<Refusal>(refused);
   }
   const end = await receiver.finish();
-  return end.ok ? end : fail(end.error.message);
+  return end.ok ? end : fail(refusalOf(end.error));
 }
 
-function whole(name: string, path: string, inspection: Inspection): Result<Staged, string> {
+function whole(name: string, path: string, inspection: Inspection): Result<Staged, Refusal> {
   if (inspection.whole) return ok({ path, facts: inspection.facts });
-  return fail(`${name} is no whole snapshot: ${inspection.why}; take another one`);
+  return forGood(`${name} is no whole snapshot: ${inspection.why}; take another one`);
 }

@@ -1,5 +1,6 @@
 import { tokenHash } from "../../host/k3s_token.ts";
 import type { K3sSettings } from "../../host/k3s_settings.ts";
+import type { DiskError } from "../../ports/disk.ts";
 import type { Ports } from "../../ports/mod.ts";
 import { fail, ok, type Result } from "../../result.ts";
 import { Secret } from "../../secret.ts";
@@ -35,31 +36,32 @@ export function sameToken(a: Secret, b: Secret): boolean {
 }
 
 /** Copies server/token before a reset, which overwrites it even with a wrong one (k3s lab). */
-export async function keepServerToken({ disk }: Ports): Promise<Result<void, string>> {
+export async function keepServerToken({ disk }: Ports): Promise<Result<void, DiskError>> {
   const kept = await disk.stat(KEPT_TOKEN_FILE);
   if (kept.ok && kept.value !== null) return ok(undefined);
   const read = await disk.read(K3S_TOKEN_FILE, MAX_BYTES);
-  if (!read.ok) return fail(read.error.message);
+  if (!read.ok) return read;
   if (read.value === null) return ok(undefined);
-  const written = await writeDocument(disk, KEPT_TOKEN_FILE, read.value, PRIVATE_FILE);
-  return written.ok ? ok(undefined) : fail(written.error.message);
+  return await writeDocument(disk, KEPT_TOKEN_FILE, read.value, PRIVATE_FILE);
 }
 
 /** The copy of server/token is a secret in clear: it goes once nothing can need it any more. */
-export async function forgetServerToken({ disk }: Ports): Promise<Result<void, string>> {
+export async function forgetServerToken({ disk }: Ports): Promise<Result<void, DiskError>> {
   const removed = await disk.remove(KEPT_TOKEN_FILE);
-  return removed.ok ? ok(undefined) : fail(removed.error.message);
+  return removed.ok ? ok(undefined) : removed;
 }
 
 /** Puts server/token back where a failed reset changed it; true where it did. */
-export async function putBackServerToken({ disk }: Ports): Promise<Result<boolean, string>> {
+export async function putBackServerToken(
+  { disk }: Ports,
+): Promise<Result<boolean, DiskError>> {
   const [kept, now] = [await disk.read(KEPT_TOKEN_FILE), await disk.read(K3S_TOKEN_FILE)];
-  if (!kept.ok) return fail(kept.error.message);
-  if (!now.ok) return fail(now.error.message);
+  if (!kept.ok) return kept;
+  if (!now.ok) return now;
   if (kept.value === null) return ok(false);
   const text = (bytes: Uint8Array | null) =>
     bytes === null ? null : new TextDecoder().decode(bytes);
   if (text(kept.value) === text(now.value)) return ok(false);
   const written = await writeDocument(disk, K3S_TOKEN_FILE, kept.value, PRIVATE_FILE);
-  return written.ok ? ok(true) : fail(written.error.message);
+  return written.ok ? ok(true) : written;
 }

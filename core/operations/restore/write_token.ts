@@ -5,6 +5,7 @@ import { Secret } from "../../secret.ts";
 import { writeDocument } from "../../state/durable.ts";
 import { K3S_CONFIG_FILE } from "../../state/paths.ts";
 import { readK3sSettings } from "../../host/k3s_settings.ts";
+import { forGood, type Refusal, refusalOf } from "../patiently.ts";
 import { configuredToken, sameToken } from "./tokens.ts";
 
 const MAX_BYTES = 1024 * 1024;
@@ -13,18 +14,18 @@ const MAX_BYTES = 1024 * 1024;
  * Makes a token the configured one: in k3s's config.yaml, whose other lines stay as they are. Writes
  * nothing where it is that already. The error is for people.
  */
-export async function writeToken(ports: Ports, token: Secret): Promise<Result<void, string>> {
+export async function writeToken(ports: Ports, token: Secret): Promise<Result<void, Refusal>> {
   if (await isConfigured(ports, token)) return ok(undefined);
   const read = await ports.disk.read(K3S_CONFIG_FILE, MAX_BYTES);
-  if (!read.ok) return fail(read.error.message);
+  if (!read.ok) return fail(refusalOf(read.error));
   const text = read.value === null ? "" : new TextDecoder().decode(read.value);
   const changed = withToken(text, token);
-  if (changed === null) return fail(`${K3S_CONFIG_FILE} is no YAML mapping`);
+  if (changed === null) return forGood(`${K3S_CONFIG_FILE} is not a YAML mapping`);
   const bytes = new TextEncoder().encode(changed.reveal());
   const written = await writeDocument(ports.disk, K3S_CONFIG_FILE, bytes);
-  if (!written.ok) return fail(written.error.message);
+  if (!written.ok) return fail(refusalOf(written.error));
   if (await isConfigured(ports, token)) return ok(undefined);
-  return fail(`another file of k3s's configuration sets a token after ${K3S_CONFIG_FILE}`);
+  return forGood(`another file of k3s's configuration sets a token after ${K3S_CONFIG_FILE}`);
 }
 
 /** The text of a config.yaml with this token in it; null where it is no YAML mapping. */

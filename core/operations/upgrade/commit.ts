@@ -1,15 +1,18 @@
 import { droppedEntries, imageFolder } from "../../host/slots.ts";
-import type { StepEnd, StepTools } from "../definition.ts";
-import { dropParts } from "./fetch_image.ts";
+import { PROGRAM_ENDS, type StepEnd, type StepTools } from "../definition.ts";
 import { lookFor } from "../look_for.ts";
+import { dropParts } from "./fetch_image.ts";
 import { planOf } from "./handed.ts";
 import type { UpgradeParams } from "./params.ts";
 import { removeUpgrade } from "./record.ts";
 import { disarmReturn } from "./return_timer.ts";
 import { takeBack } from "./take_back.ts";
 
-/** How long the firmware may refuse to keep it, milliseconds: before the return's timer is up. */
-const PIN_MS = 30_000;
+/**
+ * How long the boot loader may refuse to keep it, milliseconds. The return stands meanwhile: should its timer
+ * be up first, the old image clears up.
+ */
+const PIN_MS = 15 * 60_000;
 
 /**
  * Makes the proven image the default, for that it runs and no other. The return stands until then; the
@@ -34,13 +37,9 @@ export async function commit(tools: StepTools<UpgradeParams>): Promise<StepEnd> 
       `goes back to ${from_entry}: ${refusal}`;
     return { kind: "failed", code: "not_set", message };
   }
-  const disarmed = await disarmReturn(ports);
-  if (!disarmed.ok) {
-    const message =
-      `${boot_entry} is the default, and the return cannot be disarmed: it may restart ` +
-      `the node once: ${disarmed.error}`;
-    return { kind: "failed", code: "not_disarmed", message };
-  }
+  // The new image is the default: from here on nothing is left to decide.
+  const disarmed = await tools.complete("the return to be disarmed", () => disarmReturn(ports));
+  if (disarmed === null) return PROGRAM_ENDS;
   const view = await boot.look();
   // The node is upgraded; what is older and cannot be dropped now, the next upgrade drops.
   if (!view.ok) await say(`older images stay: ${view.error.message}`);

@@ -1,5 +1,6 @@
 import type { Probe, StepEnd, StepTools } from "../definition.ts";
 import { dropImage } from "./drop_image.ts";
+import { patiently } from "../patiently.ts";
 import { planOf } from "./handed.ts";
 import type { UpgradeParams } from "./params.ts";
 import { noteOrder, readOrders } from "./reboot_orders.ts";
@@ -46,15 +47,24 @@ async function goDown(tools: Tools): Promise<StepEnd> {
   if (!staged.ok) return await undo(tools, staged.error);
   const { bootId, uptimeSeconds } = await machine.facts();
   if (bootId === null) return await undo(tools, "the kernel does not tell its boot ID");
-  const armed = await armReturn(ports, node.gateMs);
-  if (!armed.ok) return await undo(tools, `the way back cannot be armed: ${armed.error}`);
-  const written = await writeUpgrade(disk, {
+  const armed = await patiently(
+    tools,
+    "the disk to take the way back",
+    () => armReturn(ports, node.gateMs),
+  );
+  if (!armed.ok) return await undo(tools, `the way back cannot be armed: ${armed.error.message}`);
+  const record = {
     operation: id,
     from_entry,
     to_entry: boot_entry,
     boot_id: bootId,
     uptime_s: uptimeSeconds,
-  });
+  };
+  const written = await patiently(
+    tools,
+    "the disk to take the record",
+    () => writeUpgrade(disk, record),
+  );
   if (!written.ok) return await undo(tools, written.error.message);
   const once = await boot.setOneShot(boot_entry);
   if (!once.ok) return await undo(tools, once.error.message);

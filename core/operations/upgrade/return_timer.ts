@@ -1,4 +1,6 @@
+import type { DiskError } from "../../ports/disk.ts";
 import type { Ports } from "../../ports/mod.ts";
+import type { ProgramError } from "../../ports/systemd.ts";
 import { fail, ok, type Result } from "../../result.ts";
 import { PRIVATE_FILE, writeDocument } from "../../state/durable.ts";
 import { parentOf, RETURN_MARK_FILE, RETURN_TIMER, SYSTEMD_DIRECTORY } from "../../state/paths.ts";
@@ -11,29 +13,28 @@ const UNIT_MODE = 0o644;
 
 /**
  * Puts the return's units on disk and enables its timer, for the boots to come: it is not started in this
- * one. The mark that makes it count comes last. The error is for people.
+ * one. The mark that makes it count comes last.
  */
 export async function armReturn(
   { disk, systemd }: TimerPorts,
   gateMs: number,
-): Promise<Result<void, string>> {
+): Promise<Result<void, DiskError | ProgramError>> {
   for (const { path, text } of returnUnits(gateMs)) {
     const written = await writeDocument(disk, path, new TextEncoder().encode(text), UNIT_MODE);
-    if (!written.ok) return fail(written.error.message);
+    if (!written.ok) return written;
   }
   const reloaded = await systemd.daemonReload();
-  if (!reloaded.ok) return fail(reloaded.error.message);
+  if (!reloaded.ok) return reloaded;
   const enabled = await systemd.enable(RETURN_TIMER);
-  if (!enabled.ok) return fail(enabled.error.message);
+  if (!enabled.ok) return enabled;
   // One that a boot started, after the power had gone when it was armed before.
   const stopped = await systemd.stop(RETURN_TIMER);
-  if (!stopped.ok) return fail(stopped.error.message);
+  if (!stopped.ok) return stopped;
   // systemctl does not sync the link that it makes; where it is not here, it is not there to be lost.
   await disk.syncDirectory(`${SYSTEMD_DIRECTORY}/timers.target.wants`);
   const synced = await disk.syncDirectory(SYSTEMD_DIRECTORY);
-  if (!synced.ok) return fail(synced.error.message);
-  const marked = await writeDocument(disk, RETURN_MARK_FILE, new Uint8Array(), PRIVATE_FILE);
-  return marked.ok ? ok(undefined) : fail(marked.error.message);
+  if (!synced.ok) return synced;
+  return await writeDocument(disk, RETURN_MARK_FILE, new Uint8Array(), PRIVATE_FILE);
 }
 
 /**
