@@ -40,6 +40,13 @@ export interface NodeK8s extends K8s {
 }
 
 const CALL_MS = 10_000;
+/**
+ * Pages of one list, 500 objects on each, and bytes of them together: more than k3s takes on some hundred
+ * nodes, and a fraction of what a list that does not end would fill. Half of a list is none: the agent
+ * deletes what a list does not show.
+ */
+const MAX_PAGES = 100;
+const MAX_LIST_BYTES = 64 * 1024 * 1024;
 const READY_MS = 5_000;
 
 /**
@@ -104,10 +111,13 @@ export function createNodeK8s(options: NodeK8sOptions): NodeK8s {
     const [selector, fieldsWanted] = [labelSelector(labels), fieldSelector(fields)];
     if (path === null || selector === null || fieldsWanted === null) return fail(noSuchPath(ref));
     const items: JsonObject[] = [];
+    let bytes = 0;
     const query = new URLSearchParams({ limit: String(pageSize) });
     if (selector !== "") query.set("labelSelector", selector);
     if (fieldsWanted !== "") query.set("fieldSelector", fieldsWanted);
-    for (;;) {
+    const endless = (why: string) =>
+      fail({ code: "unreachable", message: `GET ${path}: ${why}` } as const);
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
       const request = { method: "GET", path: `${path}?${query}`, totalMs: CALL_MS } as const;
       const answer = await exchange(request);
       if (!answer.ok) return answer;
@@ -119,8 +129,12 @@ export function createNodeK8s(options: NodeK8sOptions): NodeK8s {
       items.push(...itemsOf(page.value).filter((item) => carries(item, labels)));
       const next = isJsonObject(metadata) ? metadata["continue"] : undefined;
       if (typeof next !== "string" || next === "") return ok(items);
+      bytes += answer.value.body.length;
+      if (bytes > MAX_LIST_BYTES) return endless(`the list has over ${MAX_LIST_BYTES} bytes`);
+      if (query.get("continue") === next) return endless("the list names the same page again");
       query.set("continue", next);
     }
+    return endless(`the list does not end after ${MAX_PAGES} pages`);
   }
 
   async function create(

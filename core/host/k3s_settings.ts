@@ -1,4 +1,4 @@
-import { parseDocument } from "yaml";
+import { isMap, isScalar, parseDocument } from "yaml";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import type { Disk } from "../ports/disk.ts";
 import { fail, ok, type Result } from "../result.ts";
@@ -24,7 +24,8 @@ export interface K3sConfigFile {
   readonly text: string;
 }
 
-const MAX_BYTES = 1024 * 1024;
+/** A file of settings has some lines; reading a megabyte of YAML made to be slow takes half a minute. */
+const MAX_BYTES = 64 * 1024;
 
 /** Reads k3s's configuration: config.yaml, then the drop-ins in the order of their names (k3s fact A). */
 export async function readK3sSettings(disk: Disk): Promise<Result<K3sSettings, string>> {
@@ -97,9 +98,24 @@ const ALIASES: Readonly<Record<string, string>> = {
 };
 
 function contentOf(text: string): JsonObject | null {
-  const document = parseDocument(text, { version: "1.1", logLevel: "silent" });
-  if (document.errors.length > 0) return null;
-  const content: unknown = document.toJS();
-  if (content === null) return {};
-  return isJsonObject(content as JsonObject) ? content as JsonObject : null;
+  try {
+    // The library compares each key with all others, and counts lines for each of its errors.
+    const document = parseDocument(text, {
+      version: "1.1",
+      logLevel: "silent",
+      uniqueKeys: false,
+      prettyErrors: false,
+    });
+    if (document.errors.length > 0) return null;
+    const keys = isMap(document.contents)
+      ? document.contents.items.map(({ key }) => isScalar(key) ? String(key.value) : null)
+      : [];
+    if (new Set(keys).size < keys.length) return null;
+    const content: unknown = document.toJS();
+    if (content === null) return {};
+    return isJsonObject(content as JsonObject) ? content as JsonObject : null;
+  } catch {
+    // Nested without end, or aliases of aliases that would fill the memory.
+    return null;
+  }
 }

@@ -342,3 +342,33 @@ Deno.test("startFakeK8sServer: its faults are what a client sees of a broken API
   k8s.close();
   await server.stop();
 });
+
+for (
+  const [what, page, pages, says] of [
+    [
+      "never ends",
+      (n: number) => ({ items: [], next: `t${n}` }),
+      100,
+      /does not end after 100 pages/,
+    ],
+    ["names the same page again", () => ({ items: [], next: "t" }), 2, /the same page again/],
+    [
+      "is larger than any",
+      (n: number) => ({ items: [{ data: "x".repeat(7_000_000) }], next: `t${n}` }),
+      10,
+      /over 67108864 bytes/,
+    ],
+  ] as const
+) {
+  Deno.test(`createNodeK8s: a list that ${what} ends, and none of it is believed`, async () => {
+    let asked = 0;
+    await answered(() => {
+      const { items, next } = page(asked++);
+      return Response.json({ items, metadata: { continue: next } });
+    }, async (k8s) => {
+      const message = unreachable(await k8s.list({ apiVersion: "v1", resource: "secrets" }));
+      assert.match(message, says);
+      assert.equal(asked, pages);
+    });
+  });
+}
