@@ -24,6 +24,7 @@ const STAGE_WORDS: Readonly<Record<Stage, string>> = {
   syncing: "enrolled and syncing",
   revoked: "idle: the portal revoked this identity; the cluster is left as it is",
   identity_unreadable: "idle: identity.json is unreadable or gone",
+  other_server: "this disk was made for another server: see below",
 };
 
 /** The status for people. */
@@ -37,6 +38,7 @@ export function statusText(status: WholeStatus): string {
     ["node", `${status.node_name ?? "unknown"} of cluster ${status.cluster_id ?? "unknown"}`],
     ["portal", status.portal ?? "unknown"],
     ["agent ID", status.agent_id ?? "none yet"],
+    ["server", server(status)],
     ["k3s", `${status.k3s_unit}${firstStart(status)}`],
     ["desired", desired(status)],
     [
@@ -57,6 +59,8 @@ export function statusText(status: WholeStatus): string {
   for (const { code, message, since } of status.conditions) {
     rows.push(["condition", `${code} since ${since}`], ["", message]);
   }
+  if (status.other_server !== null) rows.push(["problem", status.other_server]);
+  for (const wrong of status.wrong_modes) rows.push(["mode", wrong]);
   for (const problem of status.problems) rows.push(["problem", problem]);
   // Some of it are words of the portal.
   return rows.map(([name, value]) => `${name.padEnd(10)} ${printable(value)}\n`).join("");
@@ -141,6 +145,12 @@ function slotRows({ slots }: WholeStatus): [string, string][] {
   for (const slot of slots.others) rows.push(["", `beside it ${name(slot)}`]);
   rows.push(["", slots.next]);
   return rows;
+}
+
+function server({ server_id: madeFor, runs_on: runsOn }: WholeStatus): string {
+  if (madeFor === null) return "not enrolled yet";
+  if (runsOn === null) return `made for ${madeFor}; which one this is is not known now`;
+  return runsOn === madeFor ? madeFor : `made for ${madeFor}, runs on ${runsOn}`;
 }
 
 function firstStart({ first_start }: WholeStatus): string {

@@ -9,6 +9,7 @@ import {
   putFile,
   removeFile,
   renameFile,
+  setMode,
   syncNames,
   writeFile,
   writeHalf,
@@ -18,7 +19,14 @@ import { createMedium, type DiskWrite, dropName, failed, folderAt, freeBytes } f
 
 const DEFAULT_MAX_BYTES = 16 * 1024 * 1024;
 
-const READS: ReadonlySet<DiskOperation> = new Set(["read", "list", "stat", "sha256", "freeBytes"]);
+const READS: ReadonlySet<DiskOperation> = new Set([
+  "read",
+  "list",
+  "stat",
+  "inspect",
+  "sha256",
+  "freeBytes",
+]);
 
 /** A disk in memory that knows what a power cut takes, and breaks on demand. */
 export interface FakeDisk extends Disk, DiskFaults {
@@ -143,6 +151,12 @@ export function createFakeDisk(options: { readonly now?: () => number } = {}): F
         return ok(folder === null ? null : [...folder.entries.keys()].sort());
       }),
     stat: (path) => call("stat", path, (at) => ok(statOf(nodeAt(at)))),
+    inspect: (path) =>
+      call("inspect", path, (at) => {
+        const node = nodeAt(at);
+        return ok(node === null ? null : { kind: node.kind, mode: node.mode, isOwn: true });
+      }),
+    restrict: (path, mode) => call("restrict", path, (at) => setMode(medium, at, mode)),
     sha256: (path) =>
       call(
         "sha256",

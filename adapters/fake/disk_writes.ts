@@ -115,6 +115,16 @@ export function removeFile(medium: Medium, path: string): Result<boolean, DiskEr
   return ok(true);
 }
 
+/** Changes who may use a file or a folder, as `Disk.restrict`. */
+export function setMode(medium: Medium, path: string, mode: number): Result<void, DiskError> {
+  const node = find(medium.root, path);
+  if (node === null) return failed("restrict", path, "missing", "nothing is there");
+  const allowed = noteChange(medium, "restrict", path);
+  if (!allowed.ok) return allowed;
+  node.mode = mode;
+  return ok(undefined);
+}
+
 /** Syncs the names in a folder, as `Disk.syncDirectory`. */
 export function syncNames(medium: Medium, path: string): Result<void, DiskError> {
   medium.writes.push({ operation: "syncDirectory", path });

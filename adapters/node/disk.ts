@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import * as fs from "node:fs/promises";
-import type { Disk, DiskError, FileStat } from "../../core/ports/disk.ts";
+import type { Disk, DiskError, FileStat, Inspected } from "../../core/ports/disk.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { parentOf } from "../canonical_path.ts";
 import { diskError, isAbsent, isPresent, TooLarge } from "./disk_error.ts";
@@ -49,6 +49,8 @@ export function createNodeDisk(options: { readonly root?: string } = {}): Disk {
     list: (path) =>
       attempt("list", path, (real) => orNull(fs.readdir(real).then((names) => names.sort()))),
     stat: (path) => attempt("look at", path, (real) => orNull(stat(real))),
+    inspect: (path) => attempt("look at", path, (real) => orNull(inspect(real))),
+    restrict: (path, mode) => attempt("set the mode of", path, (real) => restrict(real, mode)),
     sha256: (path) => attempt("hash", path, (real) => orNull(sha256(real))),
     freeBytes: (path) =>
       attempt("ask for the free room at", path, async (real) => {
@@ -209,6 +211,32 @@ async function stat(path: string): Promise<FileStat> {
     mode: found.mode & 0o7777,
     modifiedAt: Math.floor(found.mtimeMs),
   };
+}
+
+async function inspect(path: string): Promise<Inspected> {
+  const found = await fs.lstat(path);
+  return {
+    kind: found.isFile()
+      ? "file"
+      : found.isDirectory()
+      ? "directory"
+      : found.isSymbolicLink()
+      ? "link"
+      : "other",
+    mode: found.mode & 0o7777,
+    isOwn: found.uid === Deno.uid(),
+  };
+}
+
+/** By the opened file, so that nothing can be put in its place between the look and the change. */
+function restrict(path: string, mode: number): Promise<void> {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  return using(fs.open(path, flags), async (file) => {
+    const { uid, gid } = await file.stat();
+    const own = Deno.uid();
+    if (own !== null && uid !== own) await file.chown(own, gid);
+    await file.chmod(mode);
+  });
 }
 
 function sha256(path: string): Promise<string> {

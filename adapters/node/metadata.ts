@@ -6,7 +6,7 @@ import { fail, ok } from "../../core/result.ts";
 const HETZNER = "http://169.254.169.254";
 const BASE_PATH = "/hetzner/v1/metadata";
 
-/** Limit of one request, connecting included, milliseconds. */
+/** Limit of one request where none is given, connecting included, milliseconds. */
 const TIMEOUT_MS = 5_000;
 
 /** An instance ID is a dozen digits; a longer answer is somebody else's. */
@@ -15,20 +15,22 @@ const MAX_BYTES = 1_024;
 /**
  * The metadata service of the Hetzner cloud (operations, First start).
  *
+ * @param options.timeoutMs limit of one request, connecting included, milliseconds
  * @param options.url another service (`metadata_url`): its origin, or its whole base path
  */
 export function createNodeMetadata(
-  options: { readonly http: Http; readonly url?: string },
+  options: { readonly http: Http; readonly url?: string; readonly timeoutMs?: number },
 ): Metadata {
   const url = `${metadataBase(options.url ?? HETZNER)}/instance-id`;
+  const { timeoutMs = TIMEOUT_MS } = options;
   return {
     async instanceId() {
       const answer = await options.http.request({
         method: "GET",
         url,
         headers: {},
-        totalMs: TIMEOUT_MS,
-        connectMs: TIMEOUT_MS,
+        totalMs: timeoutMs,
+        connectMs: timeoutMs,
         maxBytes: MAX_BYTES,
       });
       if (!answer.ok) return answer;

@@ -2,7 +2,6 @@ import { caFault } from "../../adapters/node/ca_fault.ts";
 import { isHeldFor, takeLock } from "../../adapters/node/lock.ts";
 import { createNodeDisk } from "../../adapters/node/disk.ts";
 import { createNodeSign } from "../../adapters/node/sign.ts";
-import { makePrivate } from "../../adapters/node/private_directory.ts";
 import { runAgent } from "../../core/agent/run.ts";
 import type { Disk } from "../../core/ports/disk.ts";
 import { isLoopbackHost } from "../../core/protocol/loopback.ts";
@@ -68,8 +67,6 @@ export async function run(args: Arguments, entry: Entry): Promise<ExitCode> {
   if (!directory.ok && directory.error.code !== "read_only") {
     return end("state_directory", directory.error.message, EXIT.FAILED);
   }
-  const open = await makePrivate(STATE_DIRECTORY, PRIVATE_DIRECTORY, rooted);
-  if (open !== null) ports.log.write("warn", "state_directory", open);
   const lock = await takeLock(LOCK_FILE, rooted);
   if (!lock.ok) {
     if (lock.error.code === "io") return end("lock", lock.error.message, EXIT.FAILED);

@@ -11,23 +11,35 @@ export type LifeEvent =
   | "enrollment_refused"
   | "k3s_started"
   | "identity_revoked"
-  | "identity_accepted";
+  | "identity_accepted"
+  | "server_differs";
 
 /**
  * The whole life in one table: from a stage, an event leads to a stage; what is not listed cannot happen.
  * Where it begins is what the files say ({@link stageAtStart}).
+ * On another server (`server_differs`) an enrolled agent stands still, and what it goes on as, should the
+ * metadata service take that back, its files say as at a start.
  * Refused, revoked and identity_unreadable are idle: the program runs on, leaves everything alone, and
  * only a restart asks again. Syncing already goes on while k3s starts, so that a node whose API never
  * comes up can be seen and restored (protocol §4).
  */
 export const TRANSITIONS: Readonly<Record<Stage, Partial<Readonly<Record<LifeEvent, Stage>>>>> = {
   unenrolled: { keys_stored: "enrolling" },
-  enrolling: { enrolled: "starting_k3s", enrollment_refused: "refused" },
+  enrolling: {
+    enrolled: "starting_k3s",
+    enrollment_refused: "refused",
+    server_differs: "other_server",
+  },
   refused: {},
-  starting_k3s: { k3s_started: "syncing", identity_revoked: "revoked" },
-  syncing: { identity_revoked: "revoked" },
-  revoked: { identity_accepted: "starting_k3s" },
+  starting_k3s: {
+    k3s_started: "syncing",
+    identity_revoked: "revoked",
+    server_differs: "other_server",
+  },
+  syncing: { identity_revoked: "revoked", server_differs: "other_server" },
+  revoked: { identity_accepted: "starting_k3s", server_differs: "other_server" },
   identity_unreadable: {},
+  other_server: {},
 };
 
 /** The stage after `event`. Throws where the table has no such move: a fault of the program. */
@@ -35,6 +47,11 @@ export function next(stage: Stage, event: LifeEvent): Stage {
   const to = TRANSITIONS[stage][event];
   if (to === undefined) throw new Error(`no move from ${stage} by ${event}`);
   return to;
+}
+
+/** Whether the table has a move by `event` from `stage`. */
+export function hasMove(stage: Stage, event: LifeEvent): boolean {
+  return TRANSITIONS[stage][event] !== undefined;
 }
 
 /** What the files on disk say about the agent's life. */

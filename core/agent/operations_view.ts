@@ -5,6 +5,7 @@ import type { OperationResult } from "../protocol/operation.ts";
 import { fail, ok, type Result } from "../result.ts";
 import type { StepRecord } from "../state/journal.ts";
 import { readOnlyDisk } from "../state/read_only_disk.ts";
+import { ownerOf } from "../state/owner.ts";
 import { loadState } from "../state/store.ts";
 
 /** One operation as the node knows it. */
@@ -25,7 +26,7 @@ export interface OperationView {
 export async function readOperations(
   realDisk: Disk,
 ): Promise<Result<readonly OperationView[], string>> {
-  const stored = await loadState(readOnlyDisk(realDisk));
+  const stored = await loadState(readOnlyDisk(realDisk), await ownerOf(realDisk));
   if (!stored.ok) return fail(stored.error.message);
   if (stored.value.kind === "absent") return ok([]);
   if (stored.value.kind === "unreadable") return fail(`state.json ${stored.value.reason}`);

@@ -68,7 +68,7 @@ export async function readPlan(
   if (!identity.ok) return identity;
   const { binding } = identity.value;
   if (binding === null) return fail("this node is not enrolled yet");
-  const state = loaded("state.json", await loadState(disk));
+  const state = loaded("state.json", await loadState(disk, binding.agent_id));
   if (!state.ok) return state;
   const desired = state.value.desired?.state;
   if (desired === undefined) return fail("no desired state was accepted yet");

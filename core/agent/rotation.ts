@@ -222,7 +222,7 @@ async function sealStored(context: BoundContext, to: KeyPairs): Promise<Result<v
       : { ...state.operation, params: anew(state.operation.params) },
   }));
   if (!stored.ok) return fail(stored.error.message);
-  const bootstrap = await loadBootstrap(ports.disk);
+  const bootstrap = await loadBootstrap(ports.disk, identity.current);
   if (!bootstrap.ok) return fail(bootstrap.error.message);
   if (bootstrap.value.kind !== "loaded") return ok(undefined);
   const saved = await saveBootstrap(ports.disk, anew(bootstrap.value.value));

@@ -5,6 +5,7 @@ import { watchDisk } from "../state/disk_watch.ts";
 import type { KeyWork } from "../protocol/key_work.ts";
 import { sign as signInScript } from "../protocol/signing.ts";
 import { type Identity, newKeys, saveIdentity } from "../state/identity.ts";
+import { repairModes } from "../state/modes.ts";
 import { IDENTITY_FILE } from "../state/paths.ts";
 import { openStore } from "../state/store.ts";
 import { GATE_MS } from "../operations/upgrade/return_units.ts";
@@ -18,10 +19,11 @@ import { holdIdentity, type IdentityHolder } from "./identity_holder.ts";
 import { type LifeEvent, next } from "./life.ts";
 import type { Stage } from "../state/state.ts";
 import type { ProgramInfo } from "./program_info.ts";
+import { liveOnServer } from "./server_guard.ts";
 import { openRequestMemory } from "./request_memory.ts";
 import { knock } from "./knock.ts";
 import { serve } from "./serve.ts";
-import { type Beginning, readBeginning } from "./start.ts";
+import { type Beginning, readBeginning, serverOf } from "./start.ts";
 import { noteTrouble } from "./trouble.ts";
 
 /** What the agent is started with. */
@@ -53,8 +55,28 @@ const CYCLE_MS = 30_000;
 
 /** The agent's whole life, from the files it finds to the signal that ends it. */
 export async function runAgent(setup: Setup): Promise<RunEnd> {
+  while (true) {
+    const madeFor = await serverOf(setup.ports.disk);
+    if (!madeFor.ok) return { kind: "unusable", message: madeFor.error.message };
+    // An agent that is not enrolled yet says where it runs when it enrolls.
+    if (madeFor.value === null) return await runHere(setup);
+    const end = await liveOnServer(
+      setup.ports,
+      setup.stop,
+      madeFor.value,
+      (ports, stop) => runHere({ ...setup, ports, stop }),
+    );
+    if (end === "stopped") return { kind: "stopped" };
+    if (end !== null) return end;
+  }
+}
+
+/** The agent's life on the server that it was made for, as far as that is known. */
+async function runHere(setup: Setup): Promise<RunEnd> {
   const watched = watchDisk(setup.ports.disk, setup.ports.clock);
   const ports: Ports = { ...setup.ports, disk: watched.disk };
+  const repaired = await repairModes(ports.disk, ports.log);
+  if (!repaired.ok) return { kind: "unusable", message: repaired.error };
   const startedAt = new Date(ports.clock.now()).toISOString();
   const beginning = await readBeginning({
     disk: ports.disk,
@@ -109,11 +131,11 @@ async function live(context: Context, beginning: Beginning): Promise<"stopped" |
       stage: to,
     });
     stage = to;
-    await noteStage(context, stage);
+    await noteStage(context, stage, identity);
   };
 
   // No file may come before identity.json: beside one, its absence means that it was lost.
-  if (stage !== "unenrolled") await noteStage(context, stage);
+  if (stage !== "unenrolled") await noteStage(context, stage, identity);
   while (!context.stop.aborted) {
     switch (stage) {
       case "unenrolled": {
@@ -160,6 +182,9 @@ async function live(context: Context, beginning: Beginning): Promise<"stopped" |
         log.write("error", "idle", "this identity is revoked: the cluster is left as it is");
         await idle(context);
         return "stopped";
+      case "other_server":
+        // Stands still outside of this life, so that not even a file of it is read.
+        throw new Error("nobody lives on another server");
       case "refused":
       case "identity_unreadable":
         await sayWhyIdle(context, stage);
@@ -170,8 +195,14 @@ async function live(context: Context, beginning: Beginning): Promise<"stopped" |
   return "stopped";
 }
 
-async function noteStage({ store }: Context, stage: Stage): Promise<void> {
-  await store.keep((state) => ({ ...state, stage }));
+/** Notes it, and whose state this is from now on. */
+async function noteStage(
+  { store }: Context,
+  stage: Stage,
+  identity: Identity | null,
+): Promise<void> {
+  const agent = identity?.binding?.agent_id ?? store.state.agent;
+  await store.keep((state) => ({ ...state, stage, agent }));
 }
 
 /** What a sync, a manifest or events were refused with says the same: the identity counts no more. */

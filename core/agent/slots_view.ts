@@ -4,6 +4,7 @@ import type { Boot } from "../ports/boot.ts";
 import type { Disk } from "../ports/disk.ts";
 import { readOnlyDisk } from "../state/read_only_disk.ts";
 import type { State } from "../state/state.ts";
+import { ownerOf } from "../state/owner.ts";
 import { loadState } from "../state/store.ts";
 
 /**
@@ -14,7 +15,7 @@ export async function readSlots(disk: Disk, boot: Boot): Promise<Slots | null> {
   const view = await boot.look();
   if (!view.ok) return null;
   const booted = await boot.booted();
-  const file = await loadState(readOnlyDisk(disk));
+  const file = await loadState(readOnlyDisk(disk), await ownerOf(disk));
   const state = file.ok && file.value.kind === "loaded" ? file.value.value : null;
   return slotsOf(view.value, booted, releasesOf(state), underWay(state));
 }

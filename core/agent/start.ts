@@ -7,7 +7,9 @@ import type { Config } from "../state/config.ts";
 import { raise } from "../state/conditions.ts";
 import type { Found } from "../state/durable.ts";
 import { type Identity, loadIdentity, saveIdentity } from "../state/identity.ts";
+import type { Owner } from "../state/json_document.ts";
 import { K3S_CONFIG_FILE, STATE_ASIDE_FILE, STATE_DIRECTORY, STATE_FILE } from "../state/paths.ts";
+import { readOnlyDisk } from "../state/read_only_disk.ts";
 import { EMPTY_STATE, type Stage, type State } from "../state/state.ts";
 import { loadState } from "../state/store.ts";
 import { readStanding } from "../update/standing.ts";
@@ -42,9 +44,12 @@ export async function readBeginning(
 ): Promise<Result<Beginning, string>> {
   const identityFile = await loadIdentity(disk);
   if (!identityFile.ok) return fail(identityFile.error.message);
-  const bootstrapFile = await loadBootstrap(disk);
+  const keys = loaded(identityFile.value);
+  const bootstrapFile = await loadBootstrap(disk, keys);
   if (!bootstrapFile.ok) return fail(bootstrapFile.error.message);
-  const stateFile = await loadState(disk);
+  const bootstrap = loaded(bootstrapFile.value);
+  const owner = ownerAtStart(identityFile.value, bootstrap);
+  const stateFile = await loadState(disk, owner);
   if (!stateFile.ok) return fail(stateFile.error.message);
   for (
     const [name, found] of [
@@ -75,11 +80,10 @@ export async function readBeginning(
   // A process that was killed between a rename and its sync left what the power could still take back; what
   // is read here may be told to the portal.
   await disk.syncDirectory(STATE_DIRECTORY);
-  const bootstrap = loaded(bootstrapFile.value);
   if (bootstrapFile.value.kind === "unreadable") {
     log.write("error", "bootstrap_unreadable", `bootstrap.json ${bootstrapFile.value.reason}`);
   }
-  const identity = await adopt(disk, log, loaded(identityFile.value), bootstrap);
+  const identity = await adopt(disk, log, keys, bootstrap);
   if (identityFile.value.kind === "unreadable") {
     log.write("error", "identity_unreadable", `identity.json ${identityFile.value.reason}`);
   }
@@ -94,7 +98,34 @@ export async function readBeginning(
     state,
     config,
   }));
-  return ok({ stage, identity, state, saved });
+  return ok({
+    stage,
+    identity,
+    state: owner === undefined ? state : { ...state, agent: owner },
+    saved,
+  });
+}
+
+/**
+ * The server that this node's identity was made for; null where the node is not enrolled. Writes nothing.
+ * An identity that is unreadable signs nothing, so it is null there too.
+ */
+export async function serverOf(disk: Disk): Promise<Result<string | null, DiskError>> {
+  const quiet = readOnlyDisk(disk);
+  const file = await loadIdentity(quiet);
+  if (!file.ok) return file;
+  const identity = loaded(file.value);
+  if (identity === null) return ok(null);
+  if (identity.binding !== null) return ok(identity.binding.server_id);
+  const bootstrap = await loadBootstrap(quiet, identity);
+  return bootstrap.ok ? ok(loaded(bootstrap.value)?.server_id ?? null) : bootstrap;
+}
+
+/** Whose the files are: an answer that was stored before its ID reached identity.json names the agent too. */
+function ownerAtStart(identity: Found<Identity>, bootstrap: Bootstrap | null): Owner {
+  // Gone, beside younger files, it was lost and may come back: what it would find must still be there.
+  if (identity.kind !== "loaded") return undefined;
+  return identity.value.binding?.agent_id ?? bootstrap?.answer.agent_id ?? null;
 }
 
 function loaded<T>(found: Found<T>): T | null {

@@ -10,24 +10,34 @@ import type { Custody } from "../state/custody.ts";
 import type { Found } from "../state/durable.ts";
 import { loadIdentity } from "../state/identity.ts";
 import type { Journal } from "../state/journal.ts";
+import { wrongModes } from "../state/modes.ts";
+import { ownerOf } from "../state/owner.ts";
 import { CONFIG_FILE } from "../state/paths.ts";
 import { readOnlyDisk } from "../state/read_only_disk.ts";
 import { EMPTY_STATE, type Stage, type State } from "../state/state.ts";
 import { loadState } from "../state/store.ts";
 import { custodyBy } from "./custody.ts";
 import { readPendingRestart } from "./converge_host.ts";
-import { evidenceOf, stageAtStart } from "./life.ts";
+import { evidenceOf, hasMove, stageAtStart } from "./life.ts";
+import { otherServer } from "./server_guard.ts";
 
 /** What `pbx-agent status` tells. It holds no secret and no part of one. */
 export interface Status {
   readonly stage: Stage;
   /** What could not be read of the agent's own files, for people. */
   readonly problems: readonly string[];
+  /** Files that others may read or write: a start repairs them. And links, which stop a start. */
+  readonly wrong_modes: readonly string[];
   readonly portal: string | null;
   readonly cluster_id: string | null;
   readonly node_name: string | null;
   readonly agent_id: string | null;
+  /** The server that the identity was made for. */
   readonly server_id: string | null;
+  /** The server that the metadata service says this is, asked just now; null where it is not known. */
+  readonly runs_on: string | null;
+  /** What it means that the two differ, and the ways out; null where they do not. */
+  readonly other_server: string | null;
   /** Still in the configuration: not enrolled yet, or not tidied up yet. */
   readonly enrollment_token: "present" | "absent";
   readonly keys_created_at: string | null;
@@ -71,18 +81,31 @@ export interface OperationStatus {
   readonly step_since: string | null;
 }
 
-/** Reads the agent's files, beside a running agent too: it writes nothing. */
-export async function readStatus(realDisk: Disk): Promise<Status> {
+/** Asks the metadata service which server this is, for a short while; null where it does not say. */
+export type AskServer = (metadataUrl?: string) => Promise<string | null>;
+
+/**
+ * Reads the agent's files, beside a running agent too: it writes nothing. An agent on another server writes
+ * nothing either, so the server is asked for here.
+ */
+export async function readStatus(realDisk: Disk, askServer: AskServer = notAsked): Promise<Status> {
   const disk = readOnlyDisk(realDisk);
   const problems: string[] = [];
   const config = await readConfig(disk, problems);
   const identityFile = understood("identity.json", await loadIdentity(disk), problems);
-  const bootstrapFile = understood("bootstrap.json", await loadBootstrap(disk), problems);
-  const stateFile = understood("state.json", await loadState(disk), problems);
-
-  const state = stateFile.kind === "loaded" ? stateFile.value : EMPTY_STATE;
   const identity = identityFile.kind === "loaded" ? identityFile.value : null;
   const binding = identity?.binding ?? null;
+  const bootstrapFile = understood("bootstrap.json", await loadBootstrap(disk, identity), problems);
+  const stateFile = understood(
+    "state.json",
+    await loadState(disk, binding?.agent_id ?? await ownerOf(disk)),
+    problems,
+  );
+
+  const state = stateFile.kind === "loaded" ? stateFile.value : EMPTY_STATE;
+  const modes = (await wrongModes(disk)).map(({ message }) => message);
+  const runsOn = binding === null ? null : await askServer(config?.metadataUrl);
+  const isElsewhere = binding !== null && runsOn !== null && runsOn !== binding.server_id;
   const hasToken = config?.enrollmentToken !== undefined;
   const stage = stageAtStart(evidenceOf({
     identity: identityFile,
@@ -97,13 +120,20 @@ export async function readStatus(realDisk: Disk): Promise<Status> {
   const custody = custodyBy(state, { seen: null, hold: await readHoldFile({ disk }) });
   return {
     // That the portal refused for good is not in any other file.
-    stage: stage === "enrolling" && state.stage === "refused" ? "refused" : stage,
+    stage: isElsewhere && hasMove(stage, "server_differs")
+      ? "other_server"
+      : stage === "enrolling" && state.stage === "refused"
+      ? "refused"
+      : stage,
     problems,
+    wrong_modes: modes,
     portal: config?.portal ?? binding?.portal ?? null,
     cluster_id: binding?.cluster_id ?? config?.clusterId ?? null,
     node_name: binding?.node_name ?? config?.nodeName ?? null,
     agent_id: binding?.agent_id ?? null,
     server_id: binding?.server_id ?? null,
+    runs_on: runsOn,
+    other_server: isElsewhere ? otherServer(binding.server_id, runsOn) : null,
     enrollment_token: hasToken ? "present" : "absent",
     keys_created_at: identity?.keys.created_at ?? null,
     first_start: state.first_start,
@@ -126,6 +156,10 @@ export async function readStatus(realDisk: Disk): Promise<Status> {
     channels: state.channels,
     clock_offset_ms: state.clock_offset_ms,
   };
+}
+
+function notAsked(): Promise<null> {
+  return Promise.resolve(null);
 }
 
 function operationStatus({ id, kind, step, steps, result }: Journal): OperationStatus {

@@ -2,8 +2,7 @@ import * as z from "zod";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import { isOperationId, Rfc3339 } from "../protocol/identifiers.ts";
 import type { Result } from "../result.ts";
-import { writeDocument } from "../state/durable.ts";
-import { jsonBytes } from "../state/json_document.ts";
+import { parseOwned, writeOwned } from "../state/owner.ts";
 import { OPERATIONS_DIRECTORY } from "../state/paths.ts";
 import { mayForget, sinceOf, type Witnesses } from "../state/witnesses.ts";
 
@@ -33,7 +32,7 @@ function markPath(id: string): string {
 
 /** Notes it, durably. */
 export function markBegun(disk: Disk, id: string, step: string): Promise<Result<void, DiskError>> {
-  return writeDocument(disk, markPath(id), jsonBytes({ step }));
+  return writeOwned(disk, markPath(id), { step });
 }
 
 /**
@@ -64,7 +63,7 @@ export async function isMarkKept(
   const since = sinceOf({ at: at ?? new Date(witnesses.now).toISOString(), lived_ms }, witnesses);
   // What is not noted now is noted by a later look.
   if (since.at !== at || since.lived_ms !== lived_ms) {
-    await writeDocument(disk, path, jsonBytes({ step, ...since }));
+    await writeOwned(disk, path, { step, ...since });
   }
   return true;
 }
@@ -76,14 +75,6 @@ async function readMark(disk: Disk, path: string): Promise<Mark | null> {
   const text = new TextDecoder().decode(read.value);
   // Earlier versions wrote the name alone.
   if (StepName.safeParse(text).success) return { step: text };
-  const parsed = Mark.safeParse(parsedJson(text));
+  const parsed = Mark.safeParse(await parseOwned(disk, read.value));
   return parsed.success ? parsed.data : { step: "unknown" };
-}
-
-function parsedJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

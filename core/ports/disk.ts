@@ -43,6 +43,13 @@ export interface Disk {
   list(path: string): Promise<Result<readonly string[] | null, DiskError>>;
   /** What is at `path` (links followed), or null. `modifiedAt`: milliseconds since the epoch. */
   stat(path: string): Promise<Result<FileStat | null, DiskError>>;
+  /** What is at `path` itself (links not followed), or null. */
+  inspect(path: string): Promise<Result<Inspected | null, DiskError>>;
+  /**
+   * Gives a file or folder `mode`, and to the user that the program runs as. Follows no link: one at `path`
+   * is an error.
+   */
+  restrict(path: string, mode: number): Promise<Result<void, DiskError>>;
   /** Lower-case hex SHA-256 of a file's bytes, streamed; null where there is no file. */
   sha256(path: string): Promise<Result<string | null, DiskError>>;
   /** Bytes that root can still write on the file system of `path`. */
@@ -57,4 +64,13 @@ export interface FileStat {
   /** Permission bits, for example 0o600. */
   readonly mode: number;
   readonly modifiedAt: number;
+}
+
+/** Who may use a file or folder, as {@link Disk.inspect} finds it. */
+export interface Inspected {
+  readonly kind: "file" | "directory" | "link" | "other";
+  /** Permission bits, for example 0o600. */
+  readonly mode: number;
+  /** It belongs to the user that the program runs as. */
+  readonly isOwn: boolean;
 }

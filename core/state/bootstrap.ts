@@ -3,11 +3,13 @@ import type { JsonValue } from "../json.ts";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import { EnrollAnswer } from "../protocol/enroll.ts";
 import { ServerId } from "../protocol/identifiers.ts";
-import { scanEnrollAnswer } from "../protocol/secret_positions.ts";
+import { sealingPublicKey } from "../protocol/sealing.ts";
+import { openAll, scanEnrollAnswer } from "../protocol/secret_positions.ts";
 import type { Result } from "../result.ts";
 import type { Found } from "./durable.ts";
 import { readDocument, writeDocument } from "./durable.ts";
-import { FORMAT, jsonBytes, jsonParser } from "./json_document.ts";
+import type { Identity } from "./identity.ts";
+import { belongsTo, FORMAT, jsonBytes, jsonParser } from "./json_document.ts";
 import { BOOTSTRAP_FILE } from "./paths.ts";
 import { PortalBase } from "./portal_url.ts";
 
@@ -22,9 +24,44 @@ export const BootstrapDocument = z.object({
 /** bootstrap.json: the answer to the enrollment, secrets still sealed, and whom it was given to. */
 export type Bootstrap = Omit<z.infer<typeof BootstrapDocument>, "format">;
 
-/** Reads bootstrap.json. */
-export function loadBootstrap(disk: Disk): Promise<Result<Found<Bootstrap>, DiskError>> {
-  return readDocument(disk, BOOTSTRAP_FILE, jsonParser(BootstrapDocument));
+/**
+ * Reads bootstrap.json. One that was given to another agent is unreadable: it would make this node that
+ * agent.
+ *
+ * @param identity this agent's; null where it is not known, and nothing is compared
+ */
+export function loadBootstrap(
+  disk: Disk,
+  identity: Identity | null = null,
+): Promise<Result<Found<Bootstrap>, DiskError>> {
+  const parse = jsonParser(BootstrapDocument);
+  return readDocument(disk, BOOTSTRAP_FILE, (bytes) => {
+    const found = parse(bytes);
+    if (found.kind !== "loaded" || identity === null) return found;
+    const why = notGivenTo(identity, found.value);
+    if (why === null) return found;
+    return { kind: "unreadable", reason: why, owner: found.value.answer.agent_id };
+  });
+}
+
+/**
+ * Why an answer was not given to this agent; null where it was. Before the ID has reached identity.json
+ * the keys tell: the answer's boxes (there is always one, k3s's token) were sealed to those that asked.
+ */
+function notGivenTo(
+  { binding, keys }: Identity,
+  { server_id, answer }: Bootstrap,
+): string | null {
+  if (binding !== null) {
+    if (answer.agent_id !== binding.agent_id) return belongsTo(answer.agent_id, binding.agent_id);
+    return server_id === binding.server_id
+      ? null
+      : `was given to server ${server_id}, and this agent was made for ${binding.server_id}`;
+  }
+  const boxes = scanEnrollAnswer(answer as JsonValue);
+  const key = { secretKey: keys.sealing, publicKey: sealingPublicKey(keys.sealing) };
+  if (boxes.ok && openAll(boxes.value, [key]).ok) return null;
+  return `was given to agent ${answer.agent_id}, which has other keys than this one`;
 }
 
 /** Stores the answer durably. */

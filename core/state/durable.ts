@@ -35,7 +35,12 @@ export type Found<T> =
   | { readonly kind: "loaded"; readonly value: T }
   /** Written by a newer program: refused, and never overwritten. */
   | { readonly kind: "newer"; readonly format: number }
-  | { readonly kind: "unreadable"; readonly reason: string };
+  | {
+    readonly kind: "unreadable";
+    readonly reason: string;
+    /** The agent that the file belongs to, where it is another one's (core/state/json_document.ts). */
+    readonly owner?: string;
+  };
 
 /** Understands the bytes of a document; never throws. */
 export type Parse<T> = (bytes: Uint8Array) => Exclude<Found<T>, { kind: "absent" }>;

@@ -16,5 +16,6 @@ export function readOnlyDisk(disk: Disk): Disk {
     syncDirectory: refuse,
     makeDirectory: refuse,
     remove: refuse,
+    restrict: refuse,
   };
 }

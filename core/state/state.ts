@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { DesiredState } from "../protocol/desired_state.ts";
-import { Rfc3339 } from "../protocol/identifiers.ts";
+import { AgentId, Rfc3339 } from "../protocol/identifiers.ts";
 import { Condition, DesiredTag } from "../protocol/sync.ts";
 import { ClockRecord, NO_CLOCK } from "./clock_record.ts";
 import { Finished, Journal } from "./journal.ts";
@@ -25,6 +25,7 @@ export const STAGES = [
   "syncing",
   "revoked",
   "identity_unreadable",
+  "other_server",
 ] as const;
 
 /** One of them. */
@@ -54,6 +55,8 @@ const QUIET: Channel = { failures: 0, retry_after_until: null, next_at: null };
 /** The form of state.json (operations.md, Files). Secrets inside stay sealed. */
 export const StateDocument = z.object({
   format: z.literal(FORMAT),
+  /** Whose state it is; null before the enrollment, and in a file of a version that did not say it. */
+  agent: AgentId.nullable().default(null),
   /** The stage that the agent was last in, for `status`; null before its first start. */
   stage: z.enum(STAGES).nullable(),
   /** Portal time minus local time, milliseconds, as far as known: what carries the time over a boot. */
@@ -99,6 +102,7 @@ export type State = Omit<z.infer<typeof StateDocument>, "format">;
 
 /** The state of an agent that has not done anything yet. */
 export const EMPTY_STATE: State = {
+  agent: null,
   stage: null,
   clock_offset_ms: 0,
   clock: NO_CLOCK,

@@ -2,7 +2,7 @@ import type { Disk, DiskError } from "../ports/disk.ts";
 import { ok, type Result } from "../result.ts";
 import type { Found } from "./durable.ts";
 import { readDocument, writeDocument } from "./durable.ts";
-import { FORMAT, jsonParser, jsonText } from "./json_document.ts";
+import { FORMAT, jsonParser, jsonText, type Owner } from "./json_document.ts";
 import { STATE_FILE } from "./paths.ts";
 import { type State, StateDocument } from "./state.ts";
 
@@ -27,9 +27,9 @@ export interface Store {
 
 const UTF8 = new TextEncoder();
 
-/** Reads state.json. */
-export function loadState(disk: Disk): Promise<Result<Found<State>, DiskError>> {
-  return readDocument(disk, STATE_FILE, jsonParser(StateDocument));
+/** Reads state.json; that of another agent is unreadable. */
+export function loadState(disk: Disk, owner?: Owner): Promise<Result<Found<State>, DiskError>> {
+  return readDocument(disk, STATE_FILE, jsonParser(StateDocument, owner));
 }
 
 /**

@@ -103,5 +103,7 @@ async function readOpen({ disk }: RollbackPorts): Promise<Trial | "unknown" | nu
   const found = await readTrial(disk);
   if (!found.ok) return "unknown";
   if (found.value.kind === "absent") return null;
+  // Another agent's, on a copied disk: its programs are none to go back to here.
+  if (found.value.kind === "unreadable" && found.value.owner !== undefined) return null;
   return found.value.kind === "loaded" ? found.value.value : "unknown";
 }

@@ -2,8 +2,9 @@ import * as z from "zod";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import { ReleaseVersion, Rfc3339 } from "../protocol/identifiers.ts";
 import type { Result } from "../result.ts";
-import { type Found, readDocument, writeDocument } from "../state/durable.ts";
-import { FORMAT, jsonBytes, jsonParser } from "../state/json_document.ts";
+import type { Found } from "../state/durable.ts";
+import { FORMAT } from "../state/json_document.ts";
+import { readOwned, writeOwned } from "../state/owner.ts";
 import { parentOf, UPDATE_FILE } from "../state/paths.ts";
 
 /**
@@ -22,14 +23,14 @@ export const TrialDocument = z.object({
 /** What update.json holds. */
 export type Trial = Omit<z.infer<typeof TrialDocument>, "format">;
 
-/** Reads update.json. */
+/** Reads update.json; that of another agent is unreadable, and its `owner` says so. */
 export function readTrial(disk: Disk): Promise<Result<Found<Trial>, DiskError>> {
-  return readDocument(disk, UPDATE_FILE, jsonParser(TrialDocument));
+  return readOwned(disk, UPDATE_FILE, TrialDocument);
 }
 
 /** Writes update.json, durably. */
 export function writeTrial(disk: Disk, trial: Trial): Promise<Result<void, DiskError>> {
-  return writeDocument(disk, UPDATE_FILE, jsonBytes({ format: FORMAT, ...trial }));
+  return writeOwned(disk, UPDATE_FILE, { format: FORMAT, ...trial });
 }
 
 /** Removes update.json, durably; needs no room. From then on a rollback does nothing. */

@@ -76,6 +76,20 @@ export function diskContract(subject: string, make: () => Promise<DiskUnderTest>
     }
   });
 
+  check("says who may use a file or folder, and changes that", async (disk, folder) => {
+    done(await disk.write(`${folder}/a`, utf8("x"), 0o644));
+    done(await disk.makeDirectory(`${folder}/b`, 0o755));
+    const isOwn = true;
+    assert.deepEqual(done(await disk.inspect(`${folder}/a`)), { kind: "file", mode: 0o644, isOwn });
+    for (const [path, kind, mode] of [["a", "file", 0o600], ["b", "directory", 0o700]] as const) {
+      done(await disk.restrict(`${folder}/${path}`, mode));
+      assert.deepEqual(done(await disk.inspect(`${folder}/${path}`)), { kind, mode, isOwn });
+    }
+    assert.equal(await text(disk, `${folder}/a`), "x");
+    assert.equal(done(await disk.inspect(`${folder}/none`)), null);
+    assert.equal(code(await disk.restrict(`${folder}/none`, 0o600)), "missing");
+  });
+
   check("gives a file that was there the new mode", async (disk, folder) => {
     done(await disk.write(`${folder}/a`, utf8("public"), 0o644));
     done(await disk.write(`${folder}/a`, utf8("secret"), 0o600));

@@ -104,6 +104,17 @@ Deno.test("createNodeDisk: follows links to files, but removes only the link", (
     assert.equal(await Deno.readTextFile(`${folder}/real/a`), "abc");
   }));
 
+Deno.test("createNodeDisk: tells a link from what it leads to, and changes no mode through it", () =>
+  inFolder(async (folder) => {
+    const disk = createNodeDisk();
+    await Deno.writeTextFile(`${folder}/real`, "abc", { mode: 0o644 });
+    await Deno.symlink(`${folder}/real`, `${folder}/link`);
+    assert.equal(done(await disk.inspect(`${folder}/link`))?.kind, "link");
+    assert.equal((await disk.restrict(`${folder}/link`, 0o600)).ok, false);
+    assert.equal(done(await disk.inspect(`${folder}/real`))?.mode, 0o644);
+    assert.equal(done(await disk.inspect("/dev/null"))?.kind, "other");
+  }));
+
 Deno.test("diskError: knows the errors of the system by name, by number and by permission", () => {
   const named = (name: string) => Object.assign(new Error(name), { code: name });
   const numbered = (number: number) => new Error(`says the system (os error ${number})`);

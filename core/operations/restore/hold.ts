@@ -4,6 +4,8 @@ import type { ProgramError } from "../../ports/systemd.ts";
 import { ok, type Result } from "../../result.ts";
 import type { Hold } from "../../state/custody.ts";
 import { writeDocument } from "../../state/durable.ts";
+import { otherOwner } from "../../state/json_document.ts";
+import { ownerOf } from "../../state/owner.ts";
 import { K3S_HOLD_DROP_IN, K3S_HOLD_FILE, K3S_UNIT, parentOf } from "../../state/paths.ts";
 
 const DROP_IN = `# Managed by pbx-agent: k3s is held until its database is whole again.
@@ -26,7 +28,13 @@ export async function placeHold(
 ): Promise<Result<void, DiskError | ProgramError>> {
   const bytes = (text: string) => new TextEncoder().encode(text);
   const uid = cluster ?? await heldCluster({ disk });
-  const words = uid === null ? `${why.trim()}\n` : `${why.trim()}\n${CLUSTER}${uid}\n`;
+  const agent = await ownerOf(disk) ?? null;
+  const words = [
+    why.trim(),
+    ...(uid === null ? [] : [`${CLUSTER}${uid}`]),
+    ...(agent === null ? [] : [`${AGENT}${agent}`]),
+    "",
+  ].join("\n");
   const file = await writeDocument(disk, K3S_HOLD_FILE, bytes(words), PUBLIC_FILE);
   if (!file.ok) return file;
   return await placeHoldDropIn({ disk, systemd });
@@ -54,10 +62,14 @@ export async function readHoldFile({ disk }: Pick<Ports, "disk">): Promise<Hold 
   const text = await holdText({ disk });
   if (text === null) return null;
   const lines = text.split("\n");
-  const uid = lines.find((line) => line.startsWith(CLUSTER))?.slice(CLUSTER.length) ?? "";
+  const after = (start: string) =>
+    lines.find((line) => line.startsWith(start))?.slice(start.length);
+  const uid = after(CLUSTER) ?? "";
+  // Another agent's hold holds k3s all the same, but says nothing about this one's cluster.
+  const isOurs = otherOwner({ agent: after(AGENT) ?? null }, await ownerOf(disk)) === null;
   return {
-    why: lines.filter((line) => !line.startsWith(CLUSTER)).join("\n"),
-    cluster: /^[A-Za-z0-9-]{1,64}$/.test(uid) ? uid : null,
+    why: lines.filter((line) => !line.startsWith(CLUSTER) && !line.startsWith(AGENT)).join("\n"),
+    cluster: isOurs && /^[A-Za-z0-9-]{1,64}$/.test(uid) ? uid : null,
   };
 }
 
@@ -71,6 +83,8 @@ export async function lookAtHold(
 
 /** What the line of the hold file begins with that names the cluster. */
 const CLUSTER = "kube-system of its cluster: ";
+/** And of the one that names the agent that placed it. */
+const AGENT = "agent: ";
 
 /**
  * kube-system's UID of the cluster of a node whose k3s is held; null where it is not, or not known. An

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Disk, DiskError } from "../../ports/disk.ts";
 import { ok, type Result } from "../../result.ts";
-import { writeDocument } from "../../state/durable.ts";
+import { parseOwned, writeOwned } from "../../state/owner.ts";
 import { K3S_DATABASE_DIRECTORY, RESTORE_ORIGIN_FILE } from "../../state/paths.ts";
 import { DatabaseFacts, lookAtDatabase, newIn } from "./database.ts";
 
@@ -39,8 +39,7 @@ export async function noteOrigin(
 }
 
 async function write(disk: Disk, origin: Origin): Promise<Result<Origin, DiskError>> {
-  const bytes = new TextEncoder().encode(JSON.stringify(origin));
-  const written = await writeDocument(disk, RESTORE_ORIGIN_FILE, bytes);
+  const written = await writeOwned(disk, RESTORE_ORIGIN_FILE, origin);
   return written.ok ? ok(origin) : written;
 }
 
@@ -48,11 +47,8 @@ async function write(disk: Disk, origin: Origin): Promise<Result<Origin, DiskErr
 export async function readOrigin(disk: Disk): Promise<Origin | null> {
   const read = await disk.read(RESTORE_ORIGIN_FILE);
   if (!read.ok || read.value === null) return null;
-  try {
-    return Origin.parse(JSON.parse(new TextDecoder().decode(read.value)));
-  } catch {
-    return null;
-  }
+  const origin = Origin.safeParse(await parseOwned(disk, read.value));
+  return origin.success ? origin.data : null;
 }
 
 /** The folder that holds the data of before, where a reset moved it aside; null where none did. */

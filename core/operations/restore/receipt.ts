@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { Disk, DiskError } from "../../ports/disk.ts";
 import { ok, type Result } from "../../result.ts";
-import { writeDocument } from "../../state/durable.ts";
+import { parseOwned, writeOwned } from "../../state/owner.ts";
 import { RESTORE_DIRECTORY } from "../../state/paths.ts";
 import { type DatabaseFacts, newIn } from "./database.ts";
 
@@ -35,7 +35,7 @@ export async function writeReceipt(
 ): Promise<Result<void, DiskError>> {
   const { oldDatabases, tlsBackups } = now;
   const receipt: Receipt = { operation, snapshot, ...last(now), oldDatabases, tlsBackups };
-  return await writeDocument(disk, RECEIPT_FILE, new TextEncoder().encode(JSON.stringify(receipt)));
+  return await writeOwned(disk, RECEIPT_FILE, receipt);
 }
 
 /** Whether the database on the disk is the one that this operation's reset was proven for. */
@@ -47,7 +47,7 @@ export async function isProven(
   const read = await disk.read(RECEIPT_FILE);
   if (!read.ok) return read;
   if (read.value === null) return ok(false);
-  const receipt = Receipt.safeParse(parsed(read.value));
+  const receipt = Receipt.safeParse(await parseOwned(disk, read.value));
   return ok(
     receipt.success && receipt.data.operation === operation && now.etcd === "whole" && now.named &&
       isLastReset(receipt.data, now),
@@ -67,12 +67,4 @@ function isLastReset(receipt: Receipt, now: DatabaseFacts): boolean {
 
 function last({ oldDatabases, tlsBackups }: DatabaseFacts) {
   return { oldDatabase: oldDatabases.at(-1) ?? null, tlsBackup: tlsBackups.at(-1) ?? null };
-}
-
-function parsed(bytes: Uint8Array): unknown {
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes));
-  } catch {
-    return null;
-  }
 }

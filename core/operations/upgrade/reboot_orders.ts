@@ -2,8 +2,8 @@ import * as z from "zod";
 import type { Disk } from "../../ports/disk.ts";
 import { isOperationId } from "../../protocol/identifiers.ts";
 import { fail, ok, type Result } from "../../result.ts";
-import { readDocument, writeDocument } from "../../state/durable.ts";
-import { FORMAT, jsonBytes, jsonParser } from "../../state/json_document.ts";
+import { FORMAT } from "../../state/json_document.ts";
+import { readOwned, writeOwned } from "../../state/owner.ts";
 import { OPERATIONS_DIRECTORY } from "../../state/paths.ts";
 
 /**
@@ -30,7 +30,7 @@ function ordersPath(id: string): string {
 
 /** What was ordered. A file that cannot be read counts as both orders: nothing is ordered on a guess. */
 export async function readOrders(disk: Disk, id: string): Promise<RebootOrders> {
-  const found = await readDocument(disk, ordersPath(id), jsonParser(OrdersDocument));
+  const found = await readOwned(disk, ordersPath(id), OrdersDocument);
   if (found.ok && found.value.kind === "absent") return { there: false, back: false };
   if (!found.ok || found.value.kind !== "loaded") return { there: true, back: true };
   const { there, back } = found.value.value;
@@ -47,7 +47,7 @@ export async function noteOrder(
   if (before[which]) {
     return fail(`this operation may have ordered this reboot before (${ordersPath(id)})`);
   }
-  const bytes = jsonBytes({ format: FORMAT, ...before, [which]: true });
-  const written = await writeDocument(disk, ordersPath(id), bytes);
+  const orders = { format: FORMAT, ...before, [which]: true };
+  const written = await writeOwned(disk, ordersPath(id), orders);
   return written.ok ? ok(undefined) : fail(written.error.message);
 }

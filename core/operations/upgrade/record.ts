@@ -2,8 +2,9 @@ import * as z from "zod";
 import type { Disk, DiskError } from "../../ports/disk.ts";
 import { Rfc3339 } from "../../protocol/identifiers.ts";
 import type { Result } from "../../result.ts";
-import { type Found, readDocument, writeDocument } from "../../state/durable.ts";
-import { FORMAT, jsonBytes, jsonParser } from "../../state/json_document.ts";
+import type { Found } from "../../state/durable.ts";
+import { FORMAT } from "../../state/json_document.ts";
+import { readOwned, writeOwned } from "../../state/owner.ts";
 import { parentOf, UPGRADE_FILE } from "../../state/paths.ts";
 
 /**
@@ -34,7 +35,7 @@ export type UpgradeRecord = Omit<z.infer<typeof UpgradeDocument>, "format">;
 
 /** Reads upgrade.json. */
 export function readUpgrade(disk: Disk): Promise<Result<Found<UpgradeRecord>, DiskError>> {
-  return readDocument(disk, UPGRADE_FILE, jsonParser(UpgradeDocument));
+  return readOwned(disk, UPGRADE_FILE, UpgradeDocument);
 }
 
 /** The record of this operation; null where there is none that can be read. */
@@ -46,7 +47,7 @@ export async function upgradeOf(disk: Disk, operation: string): Promise<UpgradeR
 
 /** Writes upgrade.json, durably. */
 export function writeUpgrade(disk: Disk, record: UpgradeRecord): Promise<Result<void, DiskError>> {
-  return writeDocument(disk, UPGRADE_FILE, jsonBytes({ format: FORMAT, ...record }));
+  return writeOwned(disk, UPGRADE_FILE, { format: FORMAT, ...record });
 }
 
 /** Removes upgrade.json, durably. */

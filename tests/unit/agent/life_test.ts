@@ -16,6 +16,10 @@ const MOVES: readonly [Stage, LifeEvent, Stage][] = [
   ["starting_k3s", "identity_revoked", "revoked"],
   ["syncing", "identity_revoked", "revoked"],
   ["revoked", "identity_accepted", "starting_k3s"],
+  ["enrolling", "server_differs", "other_server"],
+  ["starting_k3s", "server_differs", "other_server"],
+  ["syncing", "server_differs", "other_server"],
+  ["revoked", "server_differs", "other_server"],
 ];
 
 Deno.test("life: every move of the table, and no other", () => {

@@ -22,7 +22,7 @@ export interface Process {
  * right after the change before it.
  */
 const LOOKS = new Set([
-  ...["disk.read", "disk.list", "disk.stat", "disk.sha256", "disk.freeBytes"],
+  ...["disk.read", "disk.list", "disk.stat", "disk.inspect", "disk.sha256", "disk.freeBytes"],
   ...["k8s.ready", "k8s.get", "systemd.unitState", "k3s.version", "boot.booted"],
   ...[
     "programs.version",

@@ -279,7 +279,11 @@ export function createWorld(options: WorldOptions = {}): World {
         signature: headers["PBX-Signature"] ?? "",
       })),
     stored: (path = STATE_FILE) => JSON.parse(disk.text(path) ?? "null"),
-    status: () => readStatus(disk),
+    status: () =>
+      readStatus(disk, async () => {
+        const id = await metadata.instanceId();
+        return id.ok ? id.value : null;
+      }),
     conditions: () => world.lastReport().conditions.map(({ code }) => code).sort(),
   };
   layOut();

@@ -66,7 +66,7 @@ export interface CutCase<M extends Machine> {
 
 /** Calls that leave nothing behind: a kill after one is a kill before the next. */
 const LOOKS = new Set([
-  ...["disk.read", "disk.list", "disk.stat", "disk.sha256", "disk.freeBytes"],
+  ...["disk.read", "disk.list", "disk.stat", "disk.inspect", "disk.sha256", "disk.freeBytes"],
   ...["k8s.ready", "k8s.get", "k8s.list", "systemd.unitState", "systemd.journal", "k3s.version"],
   ...[
     "s3.list",
