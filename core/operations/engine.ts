@@ -30,7 +30,7 @@ import {
   stepSucceeded,
   succeeded,
 } from "./journal.ts";
-import { markBegun } from "./begun_mark.ts";
+import { begunStep, markBegun } from "./begun_mark.ts";
 import type { NodeFacts } from "./node_facts.ts";
 import { openOperationLog, type OperationLog } from "./operation_log.ts";
 import { createRedactor, type Redactor } from "./redact.ts";
@@ -128,11 +128,12 @@ async function runSteps(
     const pause = pauseMs(runsOf(context.journal(), name).futile);
     if (pause > 0) await context.ports.clock.sleep(pause, context.stop);
     if (pause > 0 && context.stop.aborted) return "aborted";
+    const mayHaveBegun = isDestructive(step) && await wasNoted(context, name);
     if (isDestructive(step) && await note(context, name) === "aborted") return "aborted";
     const running = startStep(context, { log, redactor, secrets, params: params.data, step });
     const end = await running.finish(
       isDestructive(step)
-        ? () => runDestructive(step, running.tools, runsBefore.length > 0)
+        ? () => runDestructive(step, running.tools, runsBefore.length > 0 || mayHaveBegun)
         : () => step.run(running.tools),
     );
     for (const secret of secrets.values()) redactor.know(secret);
@@ -347,6 +348,12 @@ function persist(
   change: (journal: Journal) => Journal,
 ): Promise<EngineEnd> {
   return untilStored(context, () => context.record(change));
+}
+
+/** Whether that note is there: state.json may have been put back to a moment before the step. */
+async function wasNoted({ ports, journal }: EngineContext, step: string): Promise<boolean> {
+  const begun = await begunStep(ports.disk, journal().id);
+  return begun === step || begun === "unknown";
 }
 
 /** Notes apart from the journal, which may be lost, that a destructive step may have begun. */

@@ -4,6 +4,7 @@ import type { Systemd } from "../ports/systemd.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { writeDocument } from "../state/durable.ts";
 import { ROLLBACK_TIMER, SYSTEMD_DIRECTORY } from "../state/paths.ts";
+import { syncTimerLinks } from "../state/timer_links.ts";
 import { rollbackUnits } from "./rollback_units.ts";
 
 /** What the timer is set and stopped through. */
@@ -38,10 +39,10 @@ export async function armTimer(
   if (!reloaded.ok) return fail(reloaded.error.message);
   const enabled = await systemd.enable(ROLLBACK_TIMER);
   if (!enabled.ok) return fail(enabled.error.message);
-  // systemctl does not sync the link that it makes; where it is not here, it is not there to be lost.
-  for (const folder of [`${SYSTEMD_DIRECTORY}/timers.target.wants`, SYSTEMD_DIRECTORY]) {
-    await disk.syncDirectory(folder);
-  }
+  const linked = await syncTimerLinks(disk);
+  if (!linked.ok) return fail(linked.error.message);
+  const synced = await disk.syncDirectory(SYSTEMD_DIRECTORY);
+  if (!synced.ok) return fail(synced.error.message);
   const started = await systemd.start(ROLLBACK_TIMER);
   if (!started.ok) return fail(started.error.message);
   for (let look = 0; look < LOOKS; look++) {

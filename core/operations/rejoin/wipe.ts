@@ -11,7 +11,7 @@ import {
   K3S_UNIT,
 } from "../../state/paths.ts";
 import { type Probe, PROGRAM_ENDS, type StepEnd, type StepTools } from "../definition.ts";
-import { isK3sDown } from "../k3s_stop.ts";
+import { isK3sDown, startUnit } from "../k3s_stop.ts";
 import { lookFor } from "../look_for.ts";
 import { patiently } from "../patiently.ts";
 import { DatabaseFacts, lookAtDatabase } from "../restore/database.ts";
@@ -169,7 +169,7 @@ export async function giveBack(tools: Tools, why: string, code?: string): Promis
     return failed(`k3s stays held as it was before (${K3S_HOLD_FILE})`);
   }
   const lifted = await patiently(tools, DISK, () => liftHold(ports));
-  const started = lifted.ok ? await ports.systemd.start(K3S_UNIT) : lifted;
+  const started = lifted.ok ? await startUnit(tools) : lifted;
   if (started.ok) return failed("k3s is started again on its own database");
   return failed(
     `k3s is not started again (${started.error.message}; remove ${K3S_HOLD_FILE}, then systemctl ` +

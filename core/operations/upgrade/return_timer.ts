@@ -3,6 +3,7 @@ import type { Ports } from "../../ports/mod.ts";
 import type { ProgramError } from "../../ports/systemd.ts";
 import { fail, ok, type Result } from "../../result.ts";
 import { PRIVATE_FILE, writeDocument } from "../../state/durable.ts";
+import { syncTimerLinks } from "../../state/timer_links.ts";
 import { parentOf, RETURN_MARK_FILE, RETURN_TIMER, SYSTEMD_DIRECTORY } from "../../state/paths.ts";
 import { returnUnits } from "./return_units.ts";
 
@@ -30,8 +31,8 @@ export async function armReturn(
   // One that a boot started, after the power had gone when it was armed before.
   const stopped = await systemd.stop(RETURN_TIMER);
   if (!stopped.ok) return stopped;
-  // systemctl does not sync the link that it makes; where it is not here, it is not there to be lost.
-  await disk.syncDirectory(`${SYSTEMD_DIRECTORY}/timers.target.wants`);
+  const linked = await syncTimerLinks(disk);
+  if (!linked.ok) return linked;
   const synced = await disk.syncDirectory(SYSTEMD_DIRECTORY);
   if (!synced.ok) return synced;
   return await writeDocument(disk, RETURN_MARK_FILE, new Uint8Array(), PRIVATE_FILE);
@@ -46,12 +47,7 @@ export async function returnInThisBootOnly(
 ): Promise<Result<void, string>> {
   const disabled = await systemd.disable(RETURN_TIMER);
   if (!disabled.ok) return fail(disabled.error.message);
-  // Without the folder there is no link either.
-  const wants = `${SYSTEMD_DIRECTORY}/timers.target.wants`;
-  const there = await disk.stat(wants);
-  if (!there.ok) return fail(there.error.message);
-  if (there.value === null) return ok(undefined);
-  const synced = await disk.syncDirectory(wants);
+  const synced = await syncTimerLinks(disk);
   return synced.ok ? ok(undefined) : fail(synced.error.message);
 }
 

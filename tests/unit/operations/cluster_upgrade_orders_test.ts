@@ -68,6 +68,21 @@ Deno.test("cluster.upgrade: an agent that the shutdown kills waits in the same b
   assert.equal(result.state, "succeeded", JSON.stringify(result));
 });
 
+Deno.test("cluster.upgrade: a return whose link a power cut could take back starts no new image", async () => {
+  const { machine, result } = await ended(() => {
+    const machine = createUpgradeMachine();
+    const links = "/etc/systemd/system/timers.target.wants";
+    machine.disk.onCall((operation, path) =>
+      operation === "syncDirectory" && path === links ? "io" : null
+    );
+    return machine;
+  });
+  assert.deepEqual([result.step, result.code], ["reboot", "reboot_failed"]);
+  assert.match(String(result.message), /the way back cannot be armed/);
+  assert.deepEqual(machine.boots, [FROM_ENTRY]);
+  assertDisarmed(machine);
+});
+
 /** An upgrade to its end, in one go. */
 async function ended(
   setUp: () => UpgradeMachine,

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { Probe } from "../../../core/operations/definition.ts";
 import { Secret } from "../../../core/secret.ts";
+import { STATE_FILE } from "../../../core/state/paths.ts";
 import { cutMatrix } from "./cut_matrix.ts";
 import { createMachine, type Machine } from "./machine.ts";
 import { logOf, runToy, startToy, step, toy } from "./toy.ts";
@@ -116,6 +117,26 @@ for (
     if (probe.kind === "completed") assert.match(logOf(machine), /was completed: it is there/);
   });
 }
+
+Deno.test("runOperation: a state.json that was put back to before a destructive step does not run it twice", async () => {
+  const machine = createMachine();
+  let ran = 0;
+  let before = "";
+  const definition = toy({
+    before: step(() => {
+      before = machine.disk.text(STATE_FILE) ?? "";
+      return Promise.resolve(DONE);
+    }),
+    wipe_db: {
+      ...step(() => Promise.resolve(++ran === 1 ? DONE : { kind: "failed", message: "twice" })),
+      probe: () => Promise.resolve({ kind: "completed", evidence: "it is gone" }),
+    },
+  });
+  assert.equal((await runToy(machine, definition)).result?.state, "succeeded");
+  machine.disk.put(STATE_FILE, before);
+  assert.equal((await runToy(machine, definition)).result?.state, "succeeded");
+  assert.equal(ran, 1);
+});
 
 Deno.test("runOperation: a probe that throws ends the operation, the step is not run", async () => {
   const machine = createMachine();

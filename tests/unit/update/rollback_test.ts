@@ -66,6 +66,15 @@ Deno.test("rollBack: stops the agent, puts the previous program back, starts it,
   });
 });
 
+Deno.test("armTimer: a timer whose link a power cut could take back is not armed", async () => {
+  const ports = await onTrial();
+  const links = "/etc/systemd/system/timers.target.wants";
+  ports.disk.put(`${links}/${TIMER}`, "");
+  ports.disk.failNext("io", { operation: "syncDirectory", path: links });
+  assert.equal((await armTimer(ports, 600_000)).ok, false);
+  assert.ok((await armTimer(ports, 600_000)).ok);
+});
+
 Deno.test("rollBack: a second time it only starts what is there", async () => {
   const ports = await onTrial();
   await rollBack(ports);
