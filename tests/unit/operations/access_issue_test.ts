@@ -94,12 +94,15 @@ for (
   });
 }
 
-Deno.test("access.issue and access.revoke: an API that is only away for a moment is waited for", async () => {
-  for (const fault of [{ kind: "down" }, { kind: "status", status: 503, reason: "" }] as const) {
+Deno.test("access.issue and access.revoke: an API that is away or in trouble for three minutes is waited for", async () => {
+  const statuses = [429, 500, 503, 504].map((
+    status,
+  ) => ({ kind: "status", status, reason: "" } as const));
+  for (const fault of [{ kind: "down" } as const, ...statuses] as const) {
     for (const definition of [accessIssue, accessRevoke]) {
       const machine = withAuthority();
       machine.k8s.breakWith(fault);
-      void machine.clock.sleep(40_000).then(() => machine.k8s.breakWith(null));
+      void machine.clock.sleep(180_000).then(() => machine.k8s.breakWith(null));
       const params = definition === accessIssue ? accessOffer({}).params : { person: "ada" };
       const { result } = await runToy(machine, definition, params);
       assert.equal(result?.state, "succeeded", JSON.stringify(result));
