@@ -103,7 +103,8 @@ async function openContext(
     program,
     config,
     store,
-    channels: openChannels(store, ports.clock, ports.random),
+    // What is left of a wait is not for a wall clock to say that somebody may have set meanwhile.
+    channels: openChannels(store, { ...ports.clock, now: time.now }, ports.random),
     time,
     requests: openRequestMemory(Math.floor(time.now() / 1000)),
     stop,
