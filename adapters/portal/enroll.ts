@@ -9,6 +9,7 @@ import { lookupIn } from "./memory.ts";
 import { freshId, hashText, type Portal } from "./portal.ts";
 import { readDocument } from "./read_document.ts";
 import { sealDocument } from "./seal_document.ts";
+import { enrollPosition } from "../../core/protocol/secret_positions.ts";
 import { type Cluster, clusterOf, type Token } from "./state.ts";
 
 /** `POST /enroll` (protocol §3). `version` is the agent's, as its User-Agent says. */
@@ -74,7 +75,8 @@ function admit(portal: Portal, token: Token, cluster: Cluster, request: EnrollRe
     agent_id: agentId,
     cluster_id: token.clusterId,
     node_name: token.nodeName,
-    ...sealDocument(cluster.bootstrap, keys.sealing, portal) as JsonObject,
+    ...sealDocument(cluster.bootstrap, keys.sealing, enrollPosition, portal) as JsonObject,
+    sealing: "bound",
   };
   token.used = { agentId, keys, answer };
   admitAgent(portal, {

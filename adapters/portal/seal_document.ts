@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
+import { boundText } from "../../core/protocol/bound_box.ts";
 import { type Seal, seal as sealInScript } from "../../core/protocol/sealing.ts";
 import type { Random } from "../../core/ports/random.ts";
 
@@ -12,6 +13,9 @@ interface Sealing {
   readonly boxes?: Boxes;
 }
 
+/** The position of a place in a document, by its steps from the root (trust.md T1). */
+export type PositionOf = (steps: readonly string[]) => string;
+
 /** Boxes that were made, by what stands for the secret in the document and the key that they are for. */
 export type Boxes = WeakMap<JsonObject, Map<string, string>>;
 
@@ -19,22 +23,27 @@ export type Boxes = WeakMap<JsonObject, Map<string, string>>;
  * Turns what an admin wrote into what an agent gets. `{"plain": "text"}` becomes a sealed box to
  * `publicKey`; with `"to": "<base64 key>"` beside it, a box that this agent cannot open.
  * `{"verbatim": x}` becomes `x` as it is, and `{"raw_json": "1e400"}` the number or the string that this
- * JSON text says, character by character: a JavaScript value could not hold all of them. Where boxes are kept, a secret that stands in the answer to an
- * enrollment and in the desired state is sealed once.
+ * JSON text says, character by character: a JavaScript value could not hold all of them. Where boxes are
+ * kept, a secret that stands in the answer to an enrollment and in the desired state is sealed once.
+ * `positionOf`: what boxes are bound to; with `"unbound": true` beside the text one is not, as a portal
+ * makes it that knows nothing of positions.
  */
 export function sealDocument(
   document: JsonValue,
   publicKey: string,
+  positionOf: PositionOf,
   { random, seal = sealInScript, boxes }: Sealing,
 ): JsonValue {
-  return mapMarks(document, (mark, place) => {
+  return mapMarks(document, (mark, place, steps) => {
     if ("verbatim" in mark) return mark.verbatim;
     if ("raw_json" in mark) return JSON.rawJSON(mark.raw_json) as unknown as JsonValue;
     const to = mark.to ?? publicKey;
     const known = boxes?.get(place)?.get(to);
     if (known !== undefined) return { sealed: known };
     const key = decodeBase64(to) ?? new Uint8Array(32);
-    const sealed = seal(new TextEncoder().encode(mark.plain), key, random.bytes(32));
+    const position = mark.position ?? positionOf(steps);
+    const text = mark.unbound === true ? mark.plain : boundText(position, mark.plain);
+    const sealed = seal(new TextEncoder().encode(text), key, random.bytes(32));
     if (boxes !== undefined) keep(boxes, place, to, sealed);
     return { sealed };
   });
@@ -68,12 +77,20 @@ const Mark = z.union([
   z.strictObject({
     plain: z.string(),
     to: z.string().refine((key) => decodeBase64(key)?.length === 32).optional(),
+    position: z.string().optional(),
+    unbound: z.boolean().optional(),
   }),
   z.strictObject({ verbatim: z.json() }),
   z.strictObject({ raw_json: z.string().refine(isRawJson) }),
 ]);
 type Mark =
-  | { readonly plain: string; readonly to?: string }
+  | {
+    readonly plain: string;
+    readonly to?: string;
+    /** Another position than the one that it stands at. */
+    readonly position?: string;
+    readonly unbound?: boolean;
+  }
   | { readonly verbatim: JsonValue }
   | { readonly raw_json: string };
 
@@ -102,12 +119,13 @@ function markOf(value: JsonObject): Mark | null {
 
 function mapMarks(
   value: JsonValue,
-  replace: (mark: Mark, place: JsonObject) => JsonValue,
+  replace: (mark: Mark, place: JsonObject, steps: readonly string[]) => JsonValue,
+  steps: readonly string[] = [],
 ): JsonValue {
-  if (Array.isArray(value)) return value.map((item) => mapMarks(item, replace));
+  const map = (item: JsonValue, step: string) => mapMarks(item, replace, [...steps, step]);
+  if (Array.isArray(value)) return value.map((item, index) => map(item, String(index)));
   if (!isJsonObject(value)) return value;
   const mark = markOf(value);
-  if (mark !== null) return replace(mark, value);
-  const entries = Object.entries(value).map(([key, item]) => [key, mapMarks(item, replace)]);
-  return Object.fromEntries(entries);
+  if (mark !== null) return replace(mark, value, steps);
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, map(item, key)]));
 }

@@ -1,4 +1,4 @@
-import type { JsonValue } from "../../core/json.ts";
+import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { SyncRequest } from "../../core/protocol/sync.ts";
 import type { Signer } from "./authenticate.ts";
 import { type Asker, noteBreach } from "./breach.ts";
@@ -6,7 +6,8 @@ import { type Answer, json, refuse } from "./http/message.ts";
 import { lookupIn } from "./memory.ts";
 import { hashText, type Portal } from "./portal.ts";
 import { readDocument } from "./read_document.ts";
-import { sealDocument } from "./seal_document.ts";
+import { type PositionOf, sealDocument } from "./seal_document.ts";
+import { desiredPosition, operationPosition } from "../../core/protocol/secret_positions.ts";
 import { type Agent, clusterOf, type DesiredSetting, type QueuedOperation } from "./state.ts";
 
 /** `POST /sync` (protocol §4). `version` is the agent's, as its User-Agent says. */
@@ -38,13 +39,22 @@ export function sync(
   const tag = tagOf(portal, setting);
   const known = setting.document === null || report.desired.tag === tag;
   const operation = nextOperation(portal, agent);
-  const sealed = (content: JsonValue) => sealDocument(content, agent.keys.sealing, portal);
+  const sealed = (content: JsonValue, positionOf: PositionOf) =>
+    sealDocument(content, agent.keys.sealing, positionOf, portal);
   return json(200, {
     time: portal.time(),
-    desired: known ? null : sealed(setting.document),
-    operation: operation === null ? null : sealed(operation.offer),
+    desired: known
+      ? null
+      : sealed(setting.document, (steps) => desiredPosition(steps, setting.document)),
+    operation: operation === null
+      ? null
+      : sealed(operation.offer, (steps) => operationPosition(steps, operationId(operation))),
     desired_tag: tag,
   });
+}
+
+function operationId({ offer }: QueuedOperation): string {
+  return isJsonObject(offer) ? String(offer["id"]) : "";
 }
 
 /** The desired state's name: from its content, and opaque. Null where there is no desired state. */

@@ -35,6 +35,8 @@ export const EnrollAnswer = z.object({
   cluster_id: DnsLabel,
   node_name: DnsLabel,
   release: ReleaseVersion,
+  /** Every box is bound to its position, from now on (trust.md T1). */
+  sealing: z.literal("bound").optional(),
   k3s: z.strictObject({
     config: z.record(z.string(), z.json()),
     token: Sealed,

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
-import { openSealed, type SealingKey } from "./sealing.ts";
+import { openWhole, type SealingKey } from "./sealing.ts";
 
 /**
  * A document with every sealed box in it sealed anew to `publicKey` (protocol §7: what is stored is
@@ -15,7 +15,7 @@ export function reseal(
   if (!isJsonObject(value)) return value;
   const box = value["sealed"];
   if (typeof box === "string" && Object.keys(value).length === 1) {
-    const opened = openSealed(box, keys);
+    const opened = openWhole(box, keys);
     if (!opened.ok) return value;
     const text = new TextEncoder().encode(opened.value.reveal());
     return { sealed: sealTo(text) };

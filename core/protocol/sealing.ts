@@ -6,6 +6,7 @@ import sealedBox from "tweetnacl-sealedbox-js";
 import { fail, ok, type Result } from "../result.ts";
 import { Secret } from "../secret.ts";
 import { decodeBase64, encodeBase64 } from "./base64.ts";
+import { readBoxText } from "./bound_box.ts";
 
 /** A pair of X25519 keys, 32 bytes each, that sealed boxes are opened with. */
 export interface SealingKey {
@@ -42,10 +43,20 @@ const { open }: {
 
 /**
  * Opens a sealed box (libsodium's `crypto_box_seal`, protocol §2) with the first of `keys` that fits: the
- * current pair, and during a rotation the other one. A text that is no UTF-8 counts as a box that does
- * not open, because nothing could use it unchanged.
+ * current pair, and during a rotation the other one. Gives the secret without the header of a bound box
+ * (trust.md T1): whether that fits was judged when the box arrived. A text that is not UTF-8 counts as a box
+ * that does not open, because nothing could use it unchanged.
  */
 export function openSealed(
+  box: string,
+  keys: readonly SealingKey[],
+): Result<Secret<string>, UndecryptableSecret> {
+  const text = openWhole(box, keys);
+  return text.ok ? ok(readBoxText(text.value).secret) : text;
+}
+
+/** The same with the header of a bound box, where there is one. */
+export function openWhole(
   box: string,
   keys: readonly SealingKey[],
 ): Result<Secret<string>, UndecryptableSecret> {

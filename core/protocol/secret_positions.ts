@@ -1,11 +1,23 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { fail, ok, type Result } from "../result.ts";
-import type { Secret } from "../secret.ts";
-import { openSealed, type SealingKey, type UndecryptableSecret } from "./sealing.ts";
+import {
+  boundText,
+  type BoxPolicy,
+  type BoxText,
+  judgePlaces,
+  type KnownBoxes,
+  type MisplacedSecret,
+  readBoxText,
+} from "./bound_box.ts";
+import { openWhole, type SealingKey, type UndecryptableSecret } from "./sealing.ts";
 
 /** A sealed box, and where it stands in its document, such as `desired.secrets.hcloud.token`. */
 export interface SealedAt {
   readonly path: string;
+  /** The same as keys and indexes, from the document's root. */
+  readonly steps: readonly string[];
+  /** Where its secret may be used, such as `desired:secrets.hcloud.token` (trust.md T1). */
+  readonly position: string;
   readonly box: string;
 }
 
@@ -19,6 +31,7 @@ export interface UnsealedSecret {
 /** A value and where it stands. */
 interface Placed {
   readonly path: string;
+  readonly steps: readonly string[];
   readonly value: JsonValue;
 }
 
@@ -44,39 +57,110 @@ const CLEAR_CONFIG_KEYS: ReadonlySet<string> = new Set([
 export function scanEnrollAnswer(
   body: JsonValue,
 ): Result<readonly SealedAt[], UnsealedSecret> {
-  const root: Placed = { path: "", value: body };
+  const root: Placed = { path: "", steps: [], value: body };
   const clear = clearConfigKey(root);
   if (clear !== null) return unsealed(clear, "must not be in k3s.config in clear");
   return collect([
     ...members(root, ["k3s"], ["token", "agent_token"]),
     ...clusterSecrets(root),
-  ]);
+  ], ({ steps }) => enrollPosition(steps));
 }
 
 /** The sealed boxes of an answer to `POST /sync`: of its desired state and of its operation. */
 export function scanSyncAnswer(body: JsonValue): Result<readonly SealedAt[], UnsealedSecret> {
-  const root: Placed = { path: "", value: body };
-  return collect([
+  const root: Placed = { path: "", steps: [], value: body };
+  const [desired] = walk(root, ["desired"]);
+  const ofDesired = collect([
     ...walk(root, ["desired"]).flatMap(clusterSecrets),
     ...walk(root, ["desired", "addons"]).flatMap(entries).flatMap(secretOptions),
-    ...members(root, ["operation", "params"], ["access_key", "secret_key", "token"]),
-  ]);
+  ], ({ steps }) => desiredPosition(steps.slice(1), desired?.value ?? null));
+  if (!ofDesired.ok) return ofDesired;
+  const [id] = walk(root, ["operation", "id"]);
+  const ofOperation = collect(
+    members(root, ["operation", "params"], ["access_key", "secret_key", "token"]),
+    ({ steps }) => operationPosition(steps.slice(1), String(id?.value)),
+  );
+  return ofOperation.ok ? ok([...ofDesired.value, ...ofOperation.value]) : ofOperation;
+}
+
+/** The position of a secret in the answer to an enrollment, from the answer's root (trust.md T1). */
+export function enrollPosition(steps: readonly string[]): string {
+  return `enroll:${steps.join(".")}`;
+}
+
+/** The same in a desired state; an add-on goes by its name there, not by its place in the list. */
+export function desiredPosition(steps: readonly string[], desired: JsonValue): string {
+  const [first, index = "", ...rest] = steps;
+  if (first !== "addons") return `desired:${steps.join(".")}`;
+  const addons = isJsonObject(desired) ? desired["addons"] : undefined;
+  const addon = Array.isArray(addons) ? addons[Number(index)] : undefined;
+  const name = isJsonObject(addon) ? addon["name"] : undefined;
+  return `desired:addons.${String(name)}.${rest.join(".")}`;
+}
+
+/** The same in an operation. */
+export function operationPosition(steps: readonly string[], id: string): string {
+  return `operation:${id}:${steps.join(".")}`;
 }
 
 /** Opens every box, or tells the first that does not open. Keyed by path. */
 export function openAll(
   found: readonly SealedAt[],
   keys: readonly SealingKey[],
-): Result<ReadonlyMap<string, Secret<string>>, UndecryptableSecret> {
-  const secrets = new Map<string, Secret<string>>();
+): Result<ReadonlyMap<string, BoxText>, UndecryptableSecret> {
+  const texts = new Map<string, BoxText>();
   for (const { path, box } of found) {
-    const secret = openSealed(box, keys);
-    if (!secret.ok) {
-      return fail({ ...secret.error, message: `${path}: ${secret.error.message}` });
-    }
-    secrets.set(path, secret.value);
+    const text = openWhole(box, keys);
+    if (!text.ok) return fail({ ...text.error, message: `${path}: ${text.error.message}` });
+    texts.set(path, readBoxText(text.value));
   }
-  return ok(secrets);
+  return ok(texts);
+}
+
+/**
+ * Opens every box and judges whether it may stand where it does (trust.md T1). Gives the unbound ones by
+ * their ID.
+ */
+export function openInPlace(
+  found: readonly SealedAt[],
+  keys: readonly SealingKey[],
+  policy: BoxPolicy,
+): Result<KnownBoxes, UndecryptableSecret | MisplacedSecret> {
+  const texts = openAll(found, keys);
+  if (!texts.ok) return texts;
+  const placed = found.flatMap(({ path, position, box }) => {
+    const text = texts.value.get(path);
+    return text === undefined ? [] : [{ path, position, box, text }];
+  });
+  return judgePlaces(placed, policy);
+}
+
+/**
+ * A document in which each box of `found` is bound to its position: those that are already stay as they are.
+ * `sealTo` seals a text to this agent. A box that does not open stays too.
+ */
+export function bindBoxes(
+  document: JsonValue,
+  found: readonly SealedAt[],
+  keys: readonly SealingKey[],
+  sealTo: (plaintext: Uint8Array) => string,
+): JsonValue {
+  return found.reduce((bound, { steps, position, box }) => {
+    const text = openWhole(box, keys);
+    if (!text.ok || readBoxText(text.value).position !== null) return bound;
+    const bytes = new TextEncoder().encode(boundText(position, text.value.reveal()));
+    return replacedAt(bound, steps, { sealed: sealTo(bytes) });
+  }, document);
+}
+
+function replacedAt(value: JsonValue, steps: readonly string[], by: JsonValue): JsonValue {
+  const [step, ...rest] = steps;
+  if (step === undefined) return by;
+  if (Array.isArray(value)) {
+    return value.map((item, index) => String(index) === step ? replacedAt(item, rest, by) : item);
+  }
+  if (!isJsonObject(value)) return value;
+  return { ...value, [step]: replacedAt(value[step] ?? null, rest, by) };
 }
 
 function clusterSecrets(holder: Placed): Placed[] {
@@ -118,27 +202,32 @@ function walk(from: Placed, steps: readonly string[]): Placed[] {
       ? at.value[step]
       : undefined;
     if (member === undefined) return [];
-    at = { path: join(at.path, step), value: member };
+    at = { path: join(at.path, step), steps: [...at.steps, step], value: member };
   }
   return [at];
 }
 
 /** Every member of an object or a list. */
-function entries({ path, value }: Placed): Placed[] {
+function entries({ path, steps, value }: Placed): Placed[] {
   if (typeof value !== "object" || value === null) return [];
   const isList = Array.isArray(value);
   return Object.entries(value as JsonObject).map(([key, member]) => ({
     path: isList ? `${path}[${key}]` : join(path, key),
+    steps: [...steps, key],
     value: member,
   }));
 }
 
-function collect(positions: readonly Placed[]): Result<readonly SealedAt[], UnsealedSecret> {
+function collect(
+  positions: readonly Placed[],
+  positionOf: (placed: Placed) => string,
+): Result<readonly SealedAt[], UnsealedSecret> {
   const found: SealedAt[] = [];
-  for (const { path, value } of positions) {
+  for (const placed of positions) {
+    const { path, steps, value } = placed;
     const box = isJsonObject(value) ? value["sealed"] : undefined;
     if (typeof box !== "string") return unsealed(path, 'must be sealed: {"sealed": "<base64>"}');
-    found.push({ path, box });
+    found.push({ path, steps, position: positionOf(placed), box });
   }
   return ok(found);
 }

@@ -29,14 +29,14 @@ Deno.test("openAll: opens every box of a document, by path", () => {
   const document = ENROLLMENT_DOCUMENTS.enroll_answer as JsonValue;
   const secrets = take({ answer_to: "enroll", document });
   assert.ok(secrets.ok);
-  assert.equal(secrets.value.get("k3s.token")?.reveal(), "example-k3s-server-token");
+  assert.equal(secrets.value.get("k3s.token")?.secret.reveal(), "example-k3s-server-token");
   assert.equal(secrets.value.size, 5);
 });
 
 Deno.test("openAll: one box that does not open fails them all", () => {
   const found = [
-    { path: "a", box: sealed("a", "x").sealed },
-    { path: "b", box: sealed("b", "y", AGENT.nextSealing).sealed },
+    { path: "a", steps: ["a"], position: "a", box: sealed("a", "x").sealed },
+    { path: "b", steps: ["b"], position: "b", box: sealed("b", "y", AGENT.nextSealing).sealed },
   ];
   const refused = openAll(found, [AGENT.sealing]);
   assert.ok(!refused.ok);
