@@ -1,5 +1,6 @@
 import type { ConditionCode } from "../protocol/conditions.ts";
 import { checkOptions } from "./check_options.ts";
+import type { KnownBoxes } from "../protocol/bound_box.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
 import type { Offered } from "./judge.ts";
@@ -9,6 +10,7 @@ import type { Releases } from "./releases.ts";
 const REFUSALS: readonly ConditionCode[] = [
   "unsealed_secret",
   "undecryptable_secret",
+  "misplaced_secret",
   "invalid_desired_state",
   "manifest_rejected",
   "manifest_unavailable",
@@ -27,12 +29,13 @@ export async function refuse(
 /**
  * Takes over a desired state as a whole or not at all (protocol §4): its manifest verified, its options
  * checked against the templates, stored; only then may anything be applied. Tells whether the agent
- * must end what it does (`stop`: revoked; `aborted`).
+ * must end what it does (`stop`: revoked; `aborted`). `boxes`: those in it that came unbound.
  */
 export async function accept(
   context: BoundContext,
   releases: Releases,
   offered: Offered,
+  boxes: KnownBoxes = {},
 ): Promise<"done" | "stop" | "aborted"> {
   if (offered.kind === "faulty") {
     await refuse(context, "invalid_desired_state", offered.message);
@@ -57,7 +60,11 @@ export async function accept(
   }
 
   const before = context.store.state.desired;
-  const desired = { tag: offered.tag, state: offered.state };
+  const desired = {
+    tag: offered.tag,
+    state: offered.state,
+    ...(Object.keys(boxes).length === 0 ? {} : { boxes }),
+  };
   const stored = await context.store.commit((state) => ({ ...state, desired }));
   if (!stored.ok) {
     context.ports.log.write(

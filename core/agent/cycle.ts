@@ -1,10 +1,11 @@
 import { definitionOf } from "../operations/registry.ts";
 import { isPlausibleTime } from "../protocol/answer.ts";
 import type { OfferedOperation } from "../protocol/operation.ts";
-import type { JsonValue } from "../json.ts";
+import { isJsonObject, type JsonValue } from "../json.ts";
 import { type ClusterLook, whyNotAgent } from "../state/custody.ts";
 import { accept, refuse } from "./accept.ts";
 import type { BoundContext } from "./context.ts";
+import { boxRules } from "./boxes.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
 import { createLeader, type Leader } from "../cluster/leader.ts";
 import { type ClusterKeeper, openClusterKeeper } from "./converge_cluster.ts";
@@ -181,7 +182,12 @@ async function receive(
     readonly at: number;
   },
 ): Promise<Synced> {
-  const judgement = judgeSyncAnswer(body, context.identity.sealingKeys, unfit);
+  const judgement = judgeSyncAnswer(
+    body,
+    context.identity.sealingKeys,
+    unfit,
+    hasBoxes(body) ? await boxRules(context) : undefined,
+  );
   if (judgement.kind === "malformed") {
     await context.channels.failed("sync");
     await noteTrouble(
@@ -212,8 +218,19 @@ async function receive(
   const offsetMs = judgement.portalTime - clock.now();
   // An answer that was long under way says an old time: what that explains is no fault of the clock.
   await judgeOffset(context, offsetMs < 0 ? Math.min(offsetMs + tookMs, 0) : offsetMs);
-  const end = await accept(context, parts.releases, judgement.offered);
+  const end = await accept(
+    context,
+    parts.releases,
+    judgement.offered,
+    judgement.unbound,
+  );
   return { end: end === "done" ? "accepted" : end, operation: judgement.operation };
+}
+
+/** Whether an answer can have a sealed box: most have neither a desired state nor an operation. */
+function hasBoxes(body: JsonValue): boolean {
+  return isJsonObject(body) &&
+    ((body["desired"] ?? null) !== null || (body["operation"] ?? null) !== null);
 }
 
 /**

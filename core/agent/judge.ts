@@ -4,7 +4,8 @@ import type { Body } from "../protocol/json_body.ts";
 import type { OfferedOperation } from "../protocol/operation.ts";
 import { describeIssue } from "../protocol/schema_error.ts";
 import type { SealingKey } from "../protocol/sealing.ts";
-import { openAll, scanSyncAnswer } from "../protocol/secret_positions.ts";
+import type { BoxPolicy, KnownBoxes } from "../protocol/bound_box.ts";
+import { bindBoxes, openInPlace, scanSyncAnswer } from "../protocol/secret_positions.ts";
 import { SyncAnswer } from "../protocol/sync.ts";
 
 /** A desired state as offered: whole and readable, or with the fault that keeps it from being used. */
@@ -20,7 +21,7 @@ export type Judgement =
   /** The whole document is refused for a secret in it. */
   | {
     readonly kind: "refused";
-    readonly code: "unsealed_secret" | "undecryptable_secret";
+    readonly code: "unsealed_secret" | "undecryptable_secret" | "misplaced_secret";
     readonly message: string;
   }
   | {
@@ -29,7 +30,19 @@ export type Judgement =
     readonly portalTime: number;
     readonly offered: Offered;
     readonly operation: OfferedOperation | null;
+    /** The portal says that it binds every box, from now on. */
+    readonly isBinding: boolean;
+    /** The boxes of the desired state that came unbound. */
+    readonly unbound: KnownBoxes;
   };
+
+/** What the boxes of an answer are judged by, and how those that came unbound are sealed to be stored. */
+export interface BoxRules extends BoxPolicy {
+  /** Null: they stay as they came. */
+  readonly sealTo: ((plaintext: Uint8Array) => string) | null;
+}
+
+const NO_RULES: BoxRules = { isBoundRequired: false, known: {}, sealTo: null };
 
 /**
  * Judges the body of an answer to `POST /sync` (protocol §2 and §4). Secrets come first, on the raw
@@ -41,31 +54,41 @@ export function judgeSyncAnswer(
   body: JsonValue,
   keys: readonly SealingKey[],
   unfit: Body["unfit"] = [],
+  rules: BoxRules = NO_RULES,
 ): Judgement {
   const boxes = scanSyncAnswer(body);
   if (!boxes.ok) return { kind: "refused", ...boxes.error };
-  const opened = openAll(boxes.value, keys);
-  if (!opened.ok) return { kind: "refused", ...opened.error };
+  const unbound = openInPlace(boxes.value, keys, rules);
+  if (!unbound.ok) return { kind: "refused", ...unbound.error };
+  const bound = rules.sealTo === null ? body : bindBoxes(body, boxes.value, keys, rules.sealTo);
+  const of = (root: string) =>
+    Object.fromEntries(
+      Object.entries(unbound.value).filter(([, position]) => position.startsWith(`${root}:`)),
+    );
 
   const inDesired = unfit.find(({ within }) => within === "desired")?.message;
   const inOperation = unfit.find(({ within }) => within === "operation")?.message;
   const elsewhere = unfit.find(({ within }) => within !== "desired" && within !== "operation");
   if (elsewhere !== undefined) return { kind: "malformed", message: elsewhere.message };
-  const answer = SyncAnswer.safeParse(envelopeOf(body, {
+  const answer = SyncAnswer.safeParse(envelopeOf(bound, {
     desired: inDesired !== undefined,
     operation: inOperation !== undefined,
   }));
   if (!answer.success) return { kind: "malformed", message: describeIssue(answer.error) };
-  const { time, desired, desired_tag, operation } = answer.data;
+  const { time, desired, desired_tag, operation, sealing } = answer.data;
   return {
     kind: "usable",
     portalTime: Date.parse(time),
     offered: inDesired === undefined
       ? offeredBy(desired, desired_tag)
       : { kind: "faulty", message: inDesired },
-    operation: operation === null || inOperation === undefined
-      ? operation
-      : { ...operation, unfit: inOperation },
+    operation: operation === null ? null : {
+      ...operation,
+      boxes: of("operation"),
+      ...(inOperation === undefined ? {} : { unfit: inOperation }),
+    },
+    isBinding: sealing === "bound",
+    unbound: of("desired"),
   };
 }
 

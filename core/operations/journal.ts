@@ -1,4 +1,5 @@
 import type { JsonObject } from "../json.ts";
+import type { KnownBoxes } from "../protocol/bound_box.ts";
 import type { OperationEvent, OperationResult } from "../protocol/operation.ts";
 import type { Journal, StepRecord, StepRuns } from "../state/journal.ts";
 
@@ -14,11 +15,16 @@ export function begun(
     readonly kind: string;
     readonly params: JsonObject;
     readonly expires_at?: string | undefined;
+    /** The boxes in the parameters that came unbound. */
+    readonly boxes?: KnownBoxes | undefined;
   },
   at: string,
 ): Journal {
-  const { id, kind, params, expires_at } = operation;
-  const expiry = expires_at === undefined ? {} : { expires_at };
+  const { id, kind, params, expires_at, boxes = {} } = operation;
+  const expiry = {
+    ...(expires_at === undefined ? {} : { expires_at }),
+    ...(Object.keys(boxes).length === 0 ? {} : { boxes }),
+  };
   const nothing = { step: null, steps: [], handed: {}, events: [], seq: 0 };
   return { id, kind, params, begun_at: at, ...expiry, ...nothing };
 }

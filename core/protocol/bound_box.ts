@@ -1,5 +1,6 @@
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex } from "@noble/hashes/utils.js";
+import * as z from "zod";
 import { fail, ok, type Result } from "../result.ts";
 import { Secret } from "../secret.ts";
 import { decodeBase64 } from "./base64.ts";
@@ -48,6 +49,8 @@ export function boxId(box: string): string {
 }
 
 /** Where unbound boxes came first, by their {@link boxId}; they are valid there only. */
+export const KnownBoxes = z.record(z.string(), z.string());
+/** The positions by ID. */
 export type KnownBoxes = Readonly<Record<string, string>>;
 
 /** What decides whether a box may stand where it does. */

@@ -10,6 +10,7 @@ export const CONDITION_CODES = [
   "identity_unreadable",
   "unsealed_secret",
   "undecryptable_secret",
+  "misplaced_secret",
   "invalid_desired_state",
   "already_bound",
   "state_lost",

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { KnownBoxes } from "./bound_box.ts";
 import { Rfc3339 } from "./identifiers.ts";
 import { JsonMap } from "./json_value.ts";
 
@@ -18,6 +19,8 @@ export type Operation = z.infer<typeof Operation>;
 export interface OfferedOperation extends Operation {
   /** What in it did not stay what it was sent as, and where: it must not run (protocol §2). */
   readonly unfit?: string;
+  /** The boxes in its parameters that came unbound, by their ID (trust.md T1). */
+  readonly boxes?: KnownBoxes;
 }
 
 /** One event of an operation. `seq` starts at 1 and rises by 1; a number never changes its content. */

@@ -135,6 +135,12 @@ export function openInPlace(
   return judgePlaces(placed, policy);
 }
 
+/** Whether a box is bound to a position; one that does not open is left to those who look at it. */
+export function isBound(box: string, keys: readonly SealingKey[]): boolean {
+  const text = openWhole(box, keys);
+  return !text.ok || readBoxText(text.value).position !== null;
+}
+
 /**
  * A document in which each box of `found` is bound to its position: those that are already stay as they are.
  * `sealTo` seals a text to this agent. A box that does not open stays too.
@@ -146,8 +152,9 @@ export function bindBoxes(
   sealTo: (plaintext: Uint8Array) => string,
 ): JsonValue {
   return found.reduce((bound, { steps, position, box }) => {
+    if (isBound(box, keys)) return bound;
     const text = openWhole(box, keys);
-    if (!text.ok || readBoxText(text.value).position !== null) return bound;
+    if (!text.ok) return bound;
     const bytes = new TextEncoder().encode(boundText(position, text.value.reveal()));
     return replacedAt(bound, steps, { sealed: sealTo(bytes) });
   }, document);

@@ -77,6 +77,8 @@ export const DesiredTag = z.string().regex(
  */
 export const SyncAnswer = z.object({
   time: Rfc3339,
+  /** Every box is bound to its position (trust.md T1); counts in an answer that is proven. */
+  sealing: z.literal("bound").optional(),
   desired: z.record(z.string(), z.json()).nullable(),
   operation: Operation.nullable(),
   desired_tag: z.unknown(),

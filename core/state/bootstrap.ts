@@ -1,6 +1,7 @@
 import * as z from "zod";
 import type { JsonValue } from "../json.ts";
 import type { Disk, DiskError } from "../ports/disk.ts";
+import { KnownBoxes } from "../protocol/bound_box.ts";
 import { EnrollAnswer } from "../protocol/enroll.ts";
 import { ServerId } from "../protocol/identifiers.ts";
 import { sealingPublicKey } from "../protocol/sealing.ts";
@@ -20,6 +21,8 @@ export const BootstrapDocument = z.object({
   portal: PortalBase,
   // What the portal may not send in clear is not taken from the disk in clear either.
   answer: EnrollAnswer.refine((answer) => scanEnrollAnswer(answer as JsonValue).ok),
+  /** The boxes that came unbound, by their ID: the stored ones are bound. */
+  boxes: KnownBoxes.optional(),
 });
 /** bootstrap.json: the answer to the enrollment, secrets still sealed, and whom it was given to. */
 export type Bootstrap = Omit<z.infer<typeof BootstrapDocument>, "format">;

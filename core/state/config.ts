@@ -18,11 +18,21 @@ export interface Config {
   readonly caFile?: string;
   /** For labs: a metadata service on loopback. */
   readonly metadataUrl?: string;
+  /** `require: [bound_boxes]`: a sealed box without its position is refused (trust.md T1). */
+  readonly requireBoundBoxes: boolean;
   /** Keys that mean nothing to this version. */
   readonly unknown: readonly string[];
 }
 
-const KNOWN = ["portal", "cluster_id", "node_name", "enrollment_token", "ca_file", "metadata_url"];
+const KNOWN = [
+  "portal",
+  "cluster_id",
+  "node_name",
+  "enrollment_token",
+  "ca_file",
+  "metadata_url",
+  "require",
+];
 
 /** Reads the configuration's text. The error says which key is wrong and what would be right. */
 export function parseConfig(text: string): Result<Config, string> {
@@ -65,6 +75,9 @@ export function parseConfig(text: string): Result<Config, string> {
   if (metadataUrl !== undefined && !isLoopbackUrl(metadataUrl)) {
     problems.push(`'metadata_url': '${metadataUrl}' is not on loopback; it is for labs only`);
   }
+  const required: unknown = entries.get("require") ?? [];
+  const isRequireGood = Array.isArray(required) && required.every((one) => one === "bound_boxes");
+  if (!isRequireGood) problems.push("'require' must be a list; its only value is bound_boxes");
 
   if (problems.length > 0 || !base?.ok || clusterId === undefined || nodeName === undefined) {
     return fail(problems.join("; "));
@@ -76,6 +89,7 @@ export function parseConfig(text: string): Result<Config, string> {
     ...(token === undefined ? {} : { enrollmentToken: new Secret(token) }),
     ...(caFile === undefined ? {} : { caFile }),
     ...(metadataUrl === undefined ? {} : { metadataUrl }),
+    requireBoundBoxes: Array.isArray(required) && required.length > 0,
     unknown: [...entries.keys()].filter((key) => !KNOWN.includes(key)),
   });
 }

@@ -48,6 +48,10 @@ export const IdentityDocument = z.object({
   next: KeyPairs.optional(),
   /** During a rotation, after the registration: the pair before, until a sync with the new one succeeds. */
   previous: KeyPairs.optional(),
+  /** Boxes have to be bound to their position, for good: the portal has said that it binds (trust.md T1). */
+  bound_boxes: z.literal(true).optional(),
+  /** What is stored is bound: files of an earlier version have been sealed again. */
+  stored_bound: z.literal(true).optional(),
 });
 /** identity.json: keys from the first start on, the binding once the portal has given an ID. */
 export type Identity = Omit<z.infer<typeof IdentityDocument>, "format">;
@@ -74,6 +78,8 @@ export function saveIdentity(disk: Disk, identity: Identity): Promise<Result<voi
     keys: plain(identity.keys),
     ...(identity.next === undefined ? {} : { next: plain(identity.next) }),
     ...(identity.previous === undefined ? {} : { previous: plain(identity.previous) }),
+    ...(identity.bound_boxes === true ? { bound_boxes: true } : {}),
+    ...(identity.stored_bound === true ? { stored_bound: true } : {}),
   };
   return writeDocument(disk, IDENTITY_FILE, jsonBytes(document));
 }

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { isOperationId, Rfc3339 } from "../protocol/identifiers.ts";
+import { KnownBoxes } from "../protocol/bound_box.ts";
 import { JsonMap } from "../protocol/json_value.ts";
 import { OperationEvent, OperationResult } from "../protocol/operation.ts";
 
@@ -33,6 +34,8 @@ export const Journal = z.object({
   kind: z.string(),
   /** As they came; secrets in them stay sealed. */
   params: JsonMap,
+  /** The boxes that came unbound, by their ID: those in `params` are bound. */
+  boxes: KnownBoxes.optional(),
   begun_at: Rfc3339,
   /** When the operation expires where it has not begun by then. */
   expires_at: Rfc3339.optional(),

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { KnownBoxes } from "../protocol/bound_box.ts";
 import { DesiredState } from "../protocol/desired_state.ts";
 import { AgentId, Rfc3339 } from "../protocol/identifiers.ts";
 import { Condition, DesiredTag } from "../protocol/sync.ts";
@@ -86,7 +87,12 @@ export const StateDocument = z.object({
   other_cluster: z.string().nullable().default(null),
   /** Boot ID that the agent last ran under. */
   boot_id: z.string().nullable(),
-  desired: z.object({ tag: DesiredTag, state: DesiredState }).nullable(),
+  desired: z.object({
+    tag: DesiredTag,
+    state: DesiredState,
+    /** The boxes that came unbound, by their ID: the stored ones are bound. */
+    boxes: KnownBoxes.optional(),
+  }).nullable(),
   /** Hex SHA-256 by path of the drop-ins that k3s was last started with; null when not known. */
   k3s_drop_ins: z.record(z.string(), z.string()).nullable(),
   /** Own updates; a file of a version that had none is one without any. */
