@@ -37,7 +37,7 @@ export async function boxRules(context: BoundContext): Promise<BoxRules> {
 export function requiresBound(
   { identity, config }: Pick<BoundContext, "identity" | "config">,
 ): boolean {
-  return identity.current.bound_boxes === true || config.requireBoundBoxes;
+  return identity.current.bound_boxes === true || config.trust.requireBoundBoxes;
 }
 
 /** From now on only bound boxes count, for good. */

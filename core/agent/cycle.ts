@@ -5,7 +5,7 @@ import { isJsonObject, type JsonValue } from "../json.ts";
 import { type ClusterLook, whyNotAgent } from "../state/custody.ts";
 import { accept, refuse } from "./accept.ts";
 import type { BoundContext } from "./context.ts";
-import { boxRules } from "./boxes.ts";
+import { bindStored, boxRules } from "./boxes.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
 import { createLeader, type Leader } from "../cluster/leader.ts";
 import { type ClusterKeeper, openClusterKeeper } from "./converge_cluster.ts";
@@ -213,6 +213,7 @@ async function receive(
   if (isPlausibleTime(judgement.portalTime)) {
     await context.time.told(judgement.portalTime, sent.at);
   }
+  await bindLater(context, parts);
   const { clock } = context.ports;
   const tookMs = clock.monotonic() - sent.at;
   const offsetMs = judgement.portalTime - clock.now();
@@ -225,6 +226,15 @@ async function receive(
     judgement.unbound,
   );
   return { end: end === "done" ? "accepted" : end, operation: judgement.operation };
+}
+
+/** Binds what an earlier version stored, once this one has proven itself. */
+async function bindLater(context: BoundContext, { update }: CycleParts): Promise<void> {
+  if (context.identity.current.stored_bound === true || update.isOnTrial()) return;
+  const bound = await bindStored(context);
+  if (!bound.ok) {
+    context.ports.log.write("warn", "boxes_not_bound", `${bound.error}; will try again`);
+  }
 }
 
 /** Whether an answer can have a sealed box: most have neither a desired state nor an operation. */

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../json.ts";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { type Meaning, meaningOf } from "../protocol/answer.ts";
@@ -8,7 +9,8 @@ import { enrollReactionTo } from "../protocol/enroll_reaction.ts";
 import { describeIssue } from "../protocol/schema_error.ts";
 import { MAX_REFUSALS } from "../protocol/reaction.ts";
 import { PUBLIC_KEYS_IN_SCRIPT } from "../protocol/public_keys.ts";
-import { openAll, scanEnrollAnswer } from "../protocol/secret_positions.ts";
+import type { KnownBoxes } from "../protocol/bound_box.ts";
+import { bindBoxes, openInPlace, scanEnrollAnswer } from "../protocol/secret_positions.ts";
 import { fail, ok, type Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { saveBootstrap } from "../state/bootstrap.ts";
@@ -17,6 +19,7 @@ import type { Context } from "./context.ts";
 import { correctedNow } from "./context.ts";
 import { sealingKeysOf } from "./identity_holder.ts";
 import { CONNECT_MS, MAX_BODY, TOTAL_MS } from "./exchange.ts";
+import { sealerTo } from "./rotation.ts";
 import { clearTrouble, noteTrouble } from "./trouble.ts";
 
 /** How enrolling ended: with an ID, without hope, or because the program ends. */
@@ -182,15 +185,19 @@ async function storeAnswer(
   const { disk, log } = context.ports;
   const { portal } = context.config;
   // The answer first: an ID without it could never configure k3s, while the answer alone is an ID.
+  const { unbound } = answer.value;
   const kept = await saveBootstrap(disk, {
     server_id: request.server_id,
     portal,
-    answer: answer.value,
+    answer: answer.value.answer,
+    ...(Object.keys(unbound).length === 0 ? {} : { boxes: unbound }),
   });
   if (!kept.ok) return fail({ code: "bootstrap_not_stored", message: kept.error.message });
-  const { agent_id, cluster_id, node_name } = answer.value;
+  const { agent_id, cluster_id, node_name, sealing } = answer.value.answer;
   const bound: Identity = {
     ...identity,
+    stored_bound: true,
+    ...(sealing === "bound" ? { bound_boxes: true as const } : {}),
     binding: { agent_id, cluster_id, node_name, server_id: request.server_id, portal },
   };
   const saved = await saveIdentity(disk, bound);
@@ -208,19 +215,31 @@ async function storeAnswer(
   return ok(bound);
 }
 
+/** An answer that counts: its boxes bound to their positions, and those that came unbound. */
+interface JudgedAnswer {
+  readonly answer: EnrollAnswer;
+  readonly unbound: KnownBoxes;
+}
+
 /** Judges an answer to the enrollment: secrets first, then its form, then whom it is for. */
 function judgeEnrollAnswer(
   context: Context,
   identity: Identity,
   request: EnrollRequest,
   { body, unfit: [unfit] }: EnrollSuccess,
-): Result<EnrollAnswer, NotStored> {
+): Result<JudgedAnswer, NotStored> {
   const boxes = scanEnrollAnswer(body);
   if (!boxes.ok) return boxes;
-  const opened = openAll(boxes.value, sealingKeysOf(identity, context));
-  if (!opened.ok) return opened;
+  const keys = sealingKeysOf(identity, context);
+  const unbound = openInPlace(boxes.value, keys, {
+    isBoundRequired: identity.bound_boxes === true || context.config.trust.requireBoundBoxes ||
+      isJsonObject(body) && body["sealing"] === "bound",
+    known: context.store.state.desired?.boxes ?? {},
+  });
+  if (!unbound.ok) return unbound;
   if (unfit !== undefined) return fail({ code: "malformed_answer", message: unfit.message });
-  const answer = EnrollAnswer.safeParse(body);
+  const bound = bindBoxes(body, boxes.value, keys, sealerTo(context, identity.keys));
+  const answer = EnrollAnswer.safeParse(bound);
   if (!answer.success) {
     return fail({ code: "malformed_answer", message: describeIssue(answer.error) });
   }
@@ -239,7 +258,7 @@ function judgeEnrollAnswer(
       });
     }
   }
-  return ok(answer.data);
+  return ok({ answer: answer.data, unbound: unbound.value });
 }
 
 /** Waits; false when the program ends meanwhile. */

@@ -17,6 +17,8 @@ export type UpdateEnd = "done" | "installed" | "stop" | "aborted";
 
 /** The agent's own updates, from cycle to cycle (operations.md, Own updates). */
 export interface OwnUpdate {
+  /** Whether this version has not synced since it was installed. */
+  isOnTrial(): boolean;
   /** Takes over what a start finds of an update, before a report; nothing where that is done. */
   settle(context: BoundContext): Promise<void>;
   /** A sync succeeded: this version stays, and the rollback's timer goes. */
@@ -183,6 +185,7 @@ export function openOwnUpdate(): OwnUpdate {
   }
 
   return {
+    isOnTrial: () => onTrial,
     async settle(context) {
       if (settled) return;
       const found = await settleUpdate(context);

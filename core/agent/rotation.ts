@@ -202,7 +202,10 @@ export function sealedToStay(
 }
 
 /** Seals to a pair's key. */
-export function sealerTo(context: BoundContext, pair: KeyPairs): (plaintext: Uint8Array) => string {
+export function sealerTo(
+  context: Pick<BoundContext, "ports" | "publicKeys" | "seal">,
+  pair: KeyPairs,
+): (plaintext: Uint8Array) => string {
   const { ports, publicKeys = PUBLIC_KEYS_IN_SCRIPT, seal: sealWith = seal } = context;
   const publicKey = publicKeys.sealing(pair.sealing);
   return (plaintext) => sealWith(plaintext, publicKey, ports.random.bytes(32));

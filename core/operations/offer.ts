@@ -53,10 +53,10 @@ export function judgeOffer(
   const isFull = isHistoryFull(state, witnesses);
   const refusal = refusalOf(operation, definition, { ...facts, servers, isFull });
   if (refusal !== null) return { kind: "take", journal: answered({ id, kind }, refusal, at) };
-  const { params, expires_at } = operation;
+  const { params, expires_at, boxes } = operation;
   return {
     kind: "take",
-    journal: begun({ id, kind, params: params as JsonObject, expires_at }, at),
+    journal: begun({ id, kind, params: params as JsonObject, expires_at, boxes }, at),
   };
 }
 

@@ -5,6 +5,7 @@ import { fail, ok } from "../result.ts";
 import type { Result } from "../result.ts";
 import { Secret } from "../secret.ts";
 import { portalBase } from "./portal_url.ts";
+import { readTrust, TRUST_MEMBERS, type TrustConfig } from "./trust_config.ts";
 
 /** `/etc/pbx-agent/config.yaml` (operations.md, Files). */
 export interface Config {
@@ -18,8 +19,8 @@ export interface Config {
   readonly caFile?: string;
   /** For labs: a metadata service on loopback. */
   readonly metadataUrl?: string;
-  /** `require: [bound_boxes]`: a sealed box without its position is refused (trust.md T1). */
-  readonly requireBoundBoxes: boolean;
+  /** What proves an order (trust.md). */
+  readonly trust: TrustConfig;
   /** Keys that mean nothing to this version. */
   readonly unknown: readonly string[];
 }
@@ -31,7 +32,7 @@ const KNOWN = [
   "enrollment_token",
   "ca_file",
   "metadata_url",
-  "require",
+  ...TRUST_MEMBERS,
 ];
 
 /** Reads the configuration's text. The error says which key is wrong and what would be right. */
@@ -75,9 +76,7 @@ export function parseConfig(text: string): Result<Config, string> {
   if (metadataUrl !== undefined && !isLoopbackUrl(metadataUrl)) {
     problems.push(`'metadata_url': '${metadataUrl}' is not on loopback; it is for labs only`);
   }
-  const required: unknown = entries.get("require") ?? [];
-  const isRequireGood = Array.isArray(required) && required.every((one) => one === "bound_boxes");
-  if (!isRequireGood) problems.push("'require' must be a list; its only value is bound_boxes");
+  const trust = readTrust(entries, problems);
 
   if (problems.length > 0 || !base?.ok || clusterId === undefined || nodeName === undefined) {
     return fail(problems.join("; "));
@@ -89,7 +88,7 @@ export function parseConfig(text: string): Result<Config, string> {
     ...(token === undefined ? {} : { enrollmentToken: new Secret(token) }),
     ...(caFile === undefined ? {} : { caFile }),
     ...(metadataUrl === undefined ? {} : { metadataUrl }),
-    requireBoundBoxes: Array.isArray(required) && required.length > 0,
+    trust,
     unknown: [...entries.keys()].filter((key) => !KNOWN.includes(key)),
   });
 }

@@ -32,6 +32,7 @@ import { BOOTSTRAP_FILE, STATE_FILE } from "../../core/state/paths.ts";
 import { EMPTY_STATE } from "../../core/state/state.ts";
 import { sign, signingPublicKey } from "../../core/protocol/signing.ts";
 import { loadState, openStore } from "../../core/state/store.ts";
+import { NO_TRUST } from "../../core/state/trust_config.ts";
 
 /** The node that a machine is unless told. */
 export const NODE = "demo-1";
@@ -223,6 +224,7 @@ export async function openAgent(
       portal: binding.portal,
       clusterId: binding.cluster_id,
       nodeName: binding.node_name,
+      trust: NO_TRUST,
       unknown: [],
     },
     store,
