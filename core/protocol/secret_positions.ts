@@ -93,7 +93,11 @@ export function desiredPosition(steps: readonly string[], desired: JsonValue): s
   const [first, index = "", ...rest] = steps;
   if (first !== "addons") return `desired:${steps.join(".")}`;
   const addons = isJsonObject(desired) ? desired["addons"] : undefined;
-  const addon = Array.isArray(addons) ? addons[Number(index)] : undefined;
+  const addon = Array.isArray(addons)
+    ? addons[Number(index)]
+    : isJsonObject(addons)
+    ? addons[index]
+    : undefined;
   const name = isJsonObject(addon) ? addon["name"] : undefined;
   return `desired:addons.${String(name)}.${rest.join(".")}`;
 }

@@ -41,7 +41,15 @@ Deno.test("judgeSyncAnswer: says of 4,000 spoiled answers what the oracle says",
     seen.set(kind, (seen.get(kind) ?? 0) + 1);
   });
   // A fuzzer that only makes rubbish proves nothing: every verdict must have come up often enough.
-  for (const kind of ["malformed ", "unsealed_secret ", "undecryptable_secret ", "usable valid"]) {
+  for (
+    const kind of [
+      "malformed ",
+      "unsealed_secret ",
+      "undecryptable_secret ",
+      "misplaced_secret ",
+      "usable valid",
+    ]
+  ) {
     assert.ok((seen.get(kind) ?? 0) > 40, `${kind}: ${JSON.stringify([...seen])}`);
   }
   assert.ok((seen.get("usable faulty") ?? 0) > 40, JSON.stringify([...seen]));

@@ -1,7 +1,13 @@
 /** Good documents for a given agent, to be spoiled; and the words that must never be seen anywhere. */
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import { ENROLLMENT_DOCUMENTS } from "../../fixtures/source/enrollment.ts";
-import { bytesOf, LAB_RELEASE_KEYS, sealed, sealingPair } from "../../fixtures/source/material.ts";
+import {
+  boundBox,
+  bytesOf,
+  LAB_RELEASE_KEYS,
+  sealed,
+  sealingPair,
+} from "../../fixtures/source/material.ts";
 import { envelopeOf, RELEASES } from "../../fixtures/source/releases.ts";
 import { SYNC_DOCUMENTS } from "../../fixtures/source/syncing.ts";
 import type { SealingKey } from "../../core/protocol/sealing.ts";
@@ -51,22 +57,23 @@ export interface Documents {
 export function documentsFor(key: SealingKey): Documents {
   const made = new Map<string, string>();
 
-  function box(name: string): { sealed: string } {
-    const found = made.get(name) ?? sealed(`abuse ${name}`, PLAIN[name] ?? "", key).sealed;
-    made.set(name, found);
+  function box(name: string, position: string): { sealed: string } {
+    const label = `abuse ${name} ${position}`;
+    const found = made.get(label) ?? boundBox(label, position, PLAIN[name] ?? "", key).sealed;
+    made.set(label, found);
     return { sealed: found };
   }
 
   function secrets(): JsonObject {
     return {
-      hcloud: { token: box("hcloud"), network: "orchard-net" },
+      hcloud: { token: box("hcloud", "enroll:secrets.hcloud.token"), network: "orchard-net" },
       etcd_s3: {
         endpoint: "s3.example.com",
         bucket: "orchard",
         region: "fsn1",
         folder: "orchard",
-        access_key: box("access"),
-        secret_key: box("secret"),
+        access_key: box("access", "enroll:secrets.etcd_s3.access_key"),
+        secret_key: box("secret", "enroll:secrets.etcd_s3.secret_key"),
       },
     };
   }
@@ -76,8 +83,8 @@ export function documentsFor(key: SealingKey): Documents {
       ...ENROLLMENT_DOCUMENTS.enroll_answer,
       k3s: {
         config: ENROLLMENT_DOCUMENTS.enroll_answer.k3s.config,
-        token: box("token"),
-        agent_token: box("agentToken"),
+        token: box("token", "enroll:k3s.token"),
+        agent_token: box("agentToken", "enroll:k3s.agent_token"),
       },
       secrets: secrets(),
     } as JsonObject),
@@ -94,14 +101,18 @@ export function documentsFor(key: SealingKey): Documents {
           ingress: revision % 2 === 0 ? "traefik" : "none",
         },
         maintenance: { timezone: "Europe/Berlin", windows: [] },
-        secrets: small ? { hcloud: { token: box("hcloud") } } : secrets(),
+        secrets: small
+          ? { hcloud: { token: box("hcloud", "enroll:secrets.hcloud.token") } }
+          : secrets(),
         addons: small ? [] : [
           { name: "cert-manager", enabled: true, options: { email: "ops@example.com" } },
           {
             name: "external-dns",
             enabled: true,
             options: { domains: ["example.com"] },
-            secret_options: { api_token: box("option") },
+            secret_options: {
+              api_token: box("option", "desired:addons.external-dns.secret_options.api_token"),
+            },
           },
         ],
       },
@@ -117,8 +128,8 @@ export function documentsFor(key: SealingKey): Documents {
         bucket: "b",
         region: "r",
         folder: "f",
-        access_key: box("access"),
-        secret_key: box("secret"),
+        access_key: box("access", `operation:${id}:params.access_key`),
+        secret_key: box("secret", `operation:${id}:params.secret_key`),
       },
       expires_at: "2026-12-31T00:00:00Z",
     }),

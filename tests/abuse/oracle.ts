@@ -110,7 +110,15 @@ const enrollRule = object({
 }, "ignored");
 
 /** What an answer is, as far as it is looked at before anything of it is used. */
-export type Verdict = "malformed" | "unsealed_secret" | "undecryptable_secret" | "usable";
+export type Verdict =
+  | "malformed"
+  | "unsealed_secret"
+  | "undecryptable_secret"
+  | "misplaced_secret"
+  | "usable";
+
+/** What stands at a position, and which: the words of trust.md T1, those of the cluster without their root. */
+type Placed = readonly [position: string, value: Value | undefined];
 
 /** Of an answer to a sync: also what its desired state is. */
 export function judgeSync(
@@ -124,17 +132,19 @@ export function judgeSync(
   const addons = member(desired, "addons");
   const positions = [
     ...clusterPositions(desired),
-    ...members(addons).flatMap((addon) => {
+    ...members(addons).flatMap((addon): Placed[] => {
       const options = member(addon, "secret_options");
-      return options === undefined || options === null
-        ? []
-        : options instanceof Map || Array.isArray(options)
-        ? options instanceof Map ? [...options.values()] : [options]
-        : [options];
+      if (options === undefined || options === null) return [];
+      const place = `addons.${shownName(member(addon, "name"))}.secret_options`;
+      return options instanceof Map
+        ? [...options].map(([name, value]) => [`${place}.${name}`, value] as const)
+        : [[place, options]];
     }),
-    ...["access_key", "secret_key", "token"].map((key) =>
-      member(member(member(body, "operation"), "params"), key)
-    ),
+    ...["access_key", "secret_key", "token"].map((key): Placed => {
+      const operation = member(body, "operation");
+      const id = shownName(member(operation, "id"));
+      return [`operation:${id}:params.${key}`, member(member(operation, "params"), key)];
+    }),
   ];
   const fault = faultOf(positions, keys);
   if (fault !== null) return { verdict: fault };
@@ -176,8 +186,8 @@ export function judgeEnroll(
   const config = member(k3s, "config");
   if (config instanceof Map && [...config.keys()].some(isSecretSetting)) return "unsealed_secret";
   const fault = faultOf([
-    member(k3s, "token"),
-    member(k3s, "agent_token"),
+    ["k3s.token", member(k3s, "token")],
+    ["k3s.agent_token", member(k3s, "agent_token")],
     ...clusterPositions(body),
   ], keys);
   if (fault !== null) return fault;
@@ -195,13 +205,18 @@ function members(value: Value | undefined): Value[] {
   return Array.isArray(value) ? value : value instanceof Map ? [...value.values()] : [];
 }
 
-function clusterPositions(holder: Value | undefined): (Value | undefined)[] {
+function clusterPositions(holder: Value | undefined): Placed[] {
   const found = member(holder, "secrets");
   return [
-    member(member(found, "hcloud"), "token"),
-    member(member(found, "etcd_s3"), "access_key"),
-    member(member(found, "etcd_s3"), "secret_key"),
+    ["secrets.hcloud.token", member(member(found, "hcloud"), "token")],
+    ["secrets.etcd_s3.access_key", member(member(found, "etcd_s3"), "access_key")],
+    ["secrets.etcd_s3.secret_key", member(member(found, "etcd_s3"), "secret_key")],
   ];
+}
+
+/** A name in a position; what is not a text names a position that no box is bound to. */
+function shownName(value: Value | undefined): string {
+  return typeof value === "string" ? value : "\n";
 }
 
 function isSecretSetting(key: string): boolean {
@@ -211,22 +226,28 @@ function isSecretSetting(key: string): boolean {
     name === "datastore-endpoint" || name === "vpn-auth";
 }
 
-function faultOf(positions: readonly (Value | undefined)[], keys: Keys): Verdict | null {
-  const there = positions.filter((value) => value !== undefined);
-  const boxes = there.map((value) => member(value, "sealed"));
-  if (boxes.some((box) => typeof box !== "string")) return "unsealed_secret";
-  return boxes.every((box) => opens(String(box), keys)) ? null : "undecryptable_secret";
+/** Every box of the documents is bound: one that opens stands at its own position, or is misplaced. */
+function faultOf(positions: readonly Placed[], keys: Keys): Verdict | null {
+  const there = positions.filter(([, value]) => value !== undefined);
+  const boxes = there.map(([position, value]) => [position, member(value, "sealed")] as const);
+  if (boxes.some(([, box]) => typeof box !== "string")) return "unsealed_secret";
+  const opened = boxes.map(([position, box]) => [position, opens(String(box), keys)] as const);
+  if (opened.some(([, text]) => text === null)) return "undecryptable_secret";
+  const isPlaced = opened.every(([position, text]) => {
+    const [, bound] = /^pbx-seal-1 (?:enroll:|desired:)?([^\n]*)\n/.exec(text ?? "") ?? [];
+    return bound === position;
+  });
+  return isPlaced ? null : "misplaced_secret";
 }
 
-/** Opened by libsodium, which the agent does not use. */
-function opens(box: string, { publicKey, secretKey }: Keys): boolean {
+/** The text of a box, opened by libsodium, which the agent does not use. */
+function opens(box: string, { publicKey, secretKey }: Keys): string | null {
   try {
     const bytes = sodium.from_base64(box, sodium.base64_variants.ORIGINAL);
-    if (sodium.to_base64(bytes, sodium.base64_variants.ORIGINAL) !== box) return false;
+    if (sodium.to_base64(bytes, sodium.base64_variants.ORIGINAL) !== box) return null;
     const plain = sodium.crypto_box_seal_open(bytes, publicKey, secretKey);
-    new TextDecoder("utf-8", { fatal: true }).decode(plain);
-    return true;
+    return new TextDecoder("utf-8", { fatal: true }).decode(plain);
   } catch {
-    return false;
+    return null;
   }
 }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { NO_TRUST } from "../../../core/state/trust_config.ts";
 import { parseConfig } from "../../../core/state/config.ts";
 
 const GOOD = {
@@ -28,6 +29,7 @@ Deno.test("parseConfig: every known key, and the names of unknown ones", () => {
     nodeName: "demo-1",
     caFile: "/etc/pbx-agent/ca.pem",
     metadataUrl: "http://127.0.0.1:8080/metadata",
+    trust: NO_TRUST,
     unknown: ["colour"],
   });
   assert.equal(enrollmentToken?.reveal(), "pbx_token");
