@@ -52,6 +52,7 @@ export function statusText(status: WholeStatus): string {
   if (status.clock_offset_ms !== 0) {
     rows.push(["clock", `${status.clock_offset_ms / 1000} s behind the portal's`]);
   }
+  rows.push(["trust", trust(status)]);
   if (status.trouble !== null) {
     rows.push(["trouble", `${status.trouble.message} (${status.trouble.code})`]);
     rows.push(["", `since ${status.trouble.since}`]);
@@ -160,4 +161,9 @@ function firstStart({ first_start }: WholeStatus): string {
 function desired({ desired }: WholeStatus): string {
   if (desired === null) return "none accepted yet";
   return `revision ${desired.revision} of release ${desired.release}, agent ${desired.agent_version}`;
+}
+
+/** Which powers have to be proven on this node. */
+function trust({ trust: { boxes, answers, approvals } }: WholeStatus): string {
+  return `bound boxes ${boxes}, signed answers ${answers}, approvals ${approvals}`;
 }

@@ -8,7 +8,7 @@ import { type Answer, json, refuse } from "./http/message.ts";
 import { lookupIn } from "./memory.ts";
 import { freshId, hashText, type Portal } from "./portal.ts";
 import { readDocument } from "./read_document.ts";
-import { sealDocument } from "./seal_document.ts";
+import { isBinding, sealDocument } from "./seal_document.ts";
 import { enrollPosition } from "../../core/protocol/secret_positions.ts";
 import { type Cluster, clusterOf, type Token } from "./state.ts";
 
@@ -76,7 +76,7 @@ function admit(portal: Portal, token: Token, cluster: Cluster, request: EnrollRe
     cluster_id: token.clusterId,
     node_name: token.nodeName,
     ...sealDocument(cluster.bootstrap, keys.sealing, enrollPosition, portal) as JsonObject,
-    sealing: "bound",
+    ...(isBinding(cluster.bootstrap) ? { sealing: "bound" } : {}),
   };
   token.used = { agentId, keys, answer };
   admitAgent(portal, {

@@ -62,6 +62,16 @@ export function redactDocument(document: JsonValue): JsonValue {
   });
 }
 
+/** Whether every box that is made of a document is bound to its position. */
+export function isBinding(document: JsonValue): boolean {
+  let isBound = true;
+  mapMarks(document, (mark) => {
+    if ("plain" in mark && mark.unbound === true) isBound = false;
+    return null;
+  });
+  return isBound;
+}
+
 /** Every secret that a document holds in clear. */
 export function plainSecrets(document: JsonValue): string[] {
   const found: string[] = [];

@@ -15,6 +15,7 @@ import { exchange, judgeOffset, type Outcome } from "./exchange.ts";
 import { judgeSyncAnswer } from "./judge.ts";
 import { openOwnUpdate, type OwnUpdate } from "./own_update.ts";
 import { leadsCluster } from "./leads.ts";
+import { trustOf } from "./trust.ts";
 import { type Observation, type Observer, openObserver } from "./observe.ts";
 import { openReleases, type Releases } from "./releases.ts";
 import { buildReport } from "./report.ts";
@@ -129,6 +130,7 @@ export async function sync(
     leader: leads,
     pending: await parts.host.pending(context),
     addons: parts.cluster.reports(context, leads),
+    trust: trustOf(context.config.trust, context.identity.current),
   });
   const outcome = await exchange(context, {
     channel: "sync",

@@ -17,6 +17,8 @@ export interface ReportParts {
   readonly leader: boolean;
   readonly pending: PendingRestart;
   readonly addons: readonly AddonReport[];
+  /** Which powers are proven. */
+  readonly trust: NonNullable<SyncRequest["node"]["trust"]>;
 }
 
 /** Longest text about the node or of a message, characters. */
@@ -56,6 +58,7 @@ export function buildReport(parts: ReportParts): SyncRequest {
       leader: parts.leader,
       disk_free_bytes: host.diskFreeBytes,
       memory_available_bytes: host.memoryAvailableBytes,
+      trust: parts.trust,
     },
     desired: {
       revision: state.desired?.state.revision ?? null,

@@ -2,7 +2,9 @@ import { readHold, readHoldFile } from "../operations/restore/hold.ts";
 import { type MovedAside, movedAside } from "../operations/restore/remove_old.ts";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import type { OperationResult } from "../protocol/operation.ts";
-import type { Condition } from "../protocol/sync.ts";
+import type { Condition, SyncRequest } from "../protocol/sync.ts";
+import { NO_TRUST } from "../state/trust_config.ts";
+import { trustOf } from "./trust.ts";
 import type { Result } from "../result.ts";
 import { loadBootstrap } from "../state/bootstrap.ts";
 import { type Config, parseConfig } from "../state/config.ts";
@@ -68,6 +70,8 @@ export interface Status {
   /** Failures in a row by kind of request, and how long the portal asked to be left alone. */
   readonly channels: State["channels"];
   readonly clock_offset_ms: number;
+  /** Which powers have to be proven (trust.md); any answer is believed about one that is `off`. */
+  readonly trust: NonNullable<SyncRequest["node"]["trust"]>;
 }
 
 /** How far an operation has come. */
@@ -155,6 +159,7 @@ export async function readStatus(realDisk: Disk, askServer: AskServer = notAsked
     trouble: state.trouble,
     channels: state.channels,
     clock_offset_ms: state.clock_offset_ms,
+    trust: trustOf(config?.trust ?? NO_TRUST, identity),
   };
 }
 

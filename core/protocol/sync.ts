@@ -25,6 +25,9 @@ export type AddonReport = z.infer<typeof AddonReport>;
 /** State of the k3s unit, as systemd tells it. */
 export const UnitStateReport = z.enum(["active", "inactive", "failed", "activating", "unknown"]);
 
+/** Whether an agent takes what is not proven. */
+const TrustLevel = z.enum(["required", "off"]);
+
 /** Body of `POST /sync` (protocol §4): what this node and its agent are like now. */
 export const SyncRequest = z.object({
   protocol: z.literal(1),
@@ -56,6 +59,8 @@ export const SyncRequest = z.object({
     leader: z.boolean(),
     disk_free_bytes: Bytes,
     memory_available_bytes: Bytes,
+    /** Which powers are proven (trust.md): by the boxes' positions, signed answers, and approvals. */
+    trust: z.object({ boxes: TrustLevel, answers: TrustLevel, approvals: TrustLevel }).optional(),
   }),
   desired: z.object({ revision: z.int().min(0).nullable(), tag: z.string().nullable() }),
   pending: z.object({ k3s_restart: z.boolean(), reason: z.string().optional() }),

@@ -13,6 +13,7 @@ import { type Cluster, emptyState, type QueuedOperation } from "../../../adapter
 import type { JsonObject, JsonValue } from "../../../core/json.ts";
 import type { Clock } from "../../../core/ports/clock.ts";
 import type { HttpRequest } from "../../../core/ports/http.ts";
+import { parseBody } from "../../../core/protocol/json_body.ts";
 import { signingPublicKey } from "../../../core/protocol/signing.ts";
 import keys from "../../../fixtures/lab-release-keys.json" with { type: "json" };
 
@@ -43,6 +44,8 @@ export interface PortalInside {
   offer(offer: JsonValue, id?: string): QueuedOperation;
   /** Paths below the base of the requests so far, with their statuses: `POST /sync 200`. */
   asked(): string[];
+  /** The bodies of its answers so far, oldest first. */
+  readonly answers: JsonValue[];
 }
 
 /** A portal with one cluster that knows one node, on simulated time. */
@@ -59,6 +62,7 @@ export function createPortalInside(clock: Clock): PortalInside {
   return {
     portal,
     cluster,
+    answers: [],
     down: false,
     async peer(request) {
       if (this.down) return { error: "connect" };
@@ -72,7 +76,10 @@ export function createPortalInside(clock: Clock): PortalInside {
         headers,
         body: request.body ?? new Uint8Array(),
       });
-      return reply.kind === "answer" ? reply.answer : { error: "cut" };
+      if (reply.kind !== "answer") return { error: "cut" };
+      const read = parseBody(reply.answer.body);
+      if (read.ok) this.answers.push(read.value);
+      return reply.answer;
     },
     token: () =>
       issueToken(portal, {

@@ -84,7 +84,7 @@ const BAD: readonly (readonly [string, JsonValue])[] = [
   ["default-runtime", "crun"],
   ["docker", true],
   ["container-runtime-endpoint", "/run/x.sock"],
-  ["write-kubeconfig", "/home/x"],
+  ["write-kubeconfig", "/opt/x"],
   ["write-kubeconfig-mode", "0644"],
   ["write-kubeconfig-mode", 384],
   ["write-kubeconfig-group", "users"],
