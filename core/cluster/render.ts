@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { AddonSetting } from "../protocol/desired_state.ts";
+import { scanJson } from "../protocol/json_scan.ts";
 import type { AddonTemplate } from "../protocol/release.ts";
 import { fail, ok, type Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
@@ -100,6 +101,9 @@ function evaluate(
     if (new TextEncoder().encode(text).length > MAX_BYTES) {
       return fail(`the template made more than ${MAX_BYTES} bytes`);
     }
+    // Options are exact; what a template reckons from them or cuts out of them may not be.
+    const [unfit] = scanJson(text, SCAN).unfit;
+    if (unfit !== undefined) return fail(`the template's ${unfit.message}`);
     // Once through JSON: nothing but plain values leaves the template, and no part of it is shared.
     return ok(JSON.parse(text));
   } catch (cause) {
@@ -111,6 +115,9 @@ function evaluate(
     return fail(`the template does not render: ${faultOf(cause)}`);
   }
 }
+
+/** Nothing of a rendered text is a breach: its depth is that of the template and of the options. */
+const SCAN = { maxDepth: Infinity, forbiddenKeys: new Set<string>() };
 
 /** Its kind and its place; no value that it stumbled over. */
 function faultOf(cause: unknown): string {

@@ -1,4 +1,5 @@
 import { isJsonObject, type JsonObject } from "../json.ts";
+import { printable } from "../printable.ts";
 import { isOperationId, Rfc3339 } from "../protocol/identifiers.ts";
 import type { OfferedOperation, OperationResult } from "../protocol/operation.ts";
 import { describeIssue } from "../protocol/schema_error.ts";
@@ -81,7 +82,7 @@ function refusalOf(
 ): OperationResult | null {
   if (definition === null) {
     const kind = JSON.stringify(operation.kind.slice(0, MAX_KIND));
-    return { state: "unsupported", message: `this agent has no operation ${kind}` };
+    return { state: "unsupported", message: printable(`this agent has no operation ${kind}`) };
   }
   const expires = operation.expires_at;
   const expiry = expires !== undefined && Rfc3339.safeParse(expires).success
@@ -155,5 +156,6 @@ function hasConsent(params: unknown): boolean {
 }
 
 function refused(code: string, message: string): OperationResult {
-  return { state: "refused", code, message };
+  // It may quote names that the portal gave.
+  return { state: "refused", code, message: printable(message) };
 }

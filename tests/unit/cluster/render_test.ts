@@ -230,3 +230,15 @@ Deno.test("renderAddon: the Platform, for the add-on that is it, by the cluster'
 function kind(apiVersion: string, name: string, object = "x"): JsonObject {
   return { apiVersion, kind: name, metadata: { name: object } };
 }
+
+Deno.test("renderAddon: a template that makes a number that nobody keeps fails", () => {
+  const product: TemplateParts = {
+    options: { a: { type: "number" }, b: { type: "number" } },
+    objects: [chart("web", { set: { $eval: "options.a * options.b" } })],
+  };
+  const limit = Number.MAX_SAFE_INTEGER;
+  assert.ok(render(product, { a: limit, b: -1 }).ok);
+  for (const [a, b] of [[limit, 3], [limit, limit], [-1e15, 10], [1024.5, 2 ** 52]] as const) {
+    assert.match(refused(product, { a, b }), /the template's .*spec\.set: is an integer beyond/);
+  }
+});

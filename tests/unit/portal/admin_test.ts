@@ -141,3 +141,93 @@ function plainTexts(world: Parameters<Parameters<typeof inWorld>[0]>[0]): string
   const text = JSON.stringify(clusters.map(({ bootstrap }) => bootstrap));
   return [...text.matchAll(/"plain":"([^"]+)"/g)].map((match) => match[1] ?? "");
 }
+
+/** What no agent would take as it is, as the text of a call. */
+const UNKEPT = ["9007199254740993", "1e400", "1e-400", '"\\ud83d"'];
+
+Deno.test("admin: a value that no agent would take is refused, and sent where the admin insists", () =>
+  inWorld(async (world) => {
+    const agent = await world.enroll();
+    const desired = "/admin/clusters/demo/desired";
+    const document = world.running.portal.state.clusters.get("demo")?.desired.document;
+    const put = (change: object, more: object = {}) =>
+      world.admin(
+        "PUT",
+        desired,
+        { desired: { ...document as object, ...change }, ...more } as never,
+      );
+    for (const text of UNKEPT) {
+      const call = new TextEncoder().encode(
+        `{"raw": true, "desired": {"revision": 2, "more": ${text}}}`,
+      );
+      assertRefused(await world.admin("PUT", desired, call), 400, "invalid_request");
+      const change = { more: { raw_json: text } };
+      assertRefused(await put(change), 400, "invalid_request");
+      assertRefused(
+        await world.admin("PATCH", "/admin/clusters/demo", { bootstrap: change }),
+        400,
+        "invalid_request",
+      );
+      const operations = "/admin/clusters/demo/operations";
+      const offer = { kind: "snapshot.save", params: change };
+      assertRefused(await world.admin("POST", operations, offer), 400, "invalid_request");
+
+      assert.equal((await put(change, { raw: true })).status, 200);
+      assert.equal(
+        (await world.admin("POST", operations, { raw: { id: "op-1", ...offer } })).status,
+        200,
+      );
+      // As an agent reads it: in both places, and in the same characters.
+      const { text: sent } = await world.sync(agent);
+      assert.equal(sent.split(`"more":${text}`).length, 3, sent);
+      await world.admin("DELETE", `${operations}/op-1`);
+    }
+  }));
+
+Deno.test("admin: options that the desired release does not know are refused", () =>
+  inWorld(async (world) => {
+    const document = world.running.portal.state.clusters.get("demo")?.desired.document;
+    const put = (addon: object, raw: boolean) =>
+      world.admin("PUT", "/admin/clusters/demo/desired", {
+        raw,
+        desired: {
+          ...document as object,
+          addons: [{ name: "external-dns", enabled: false, ...addon }],
+        },
+      } as never);
+    const sealed = { plain: "a-token" };
+    for (
+      const addon of [
+        { options: {}, secret_options: { other: sealed } },
+        { options: { other: 1 } },
+        { options: { api_token: "in clear" } },
+        { options: {}, secret_options: { domain: sealed } },
+      ]
+    ) {
+      assertRefused(await put(addon, false), 400, "invalid_request");
+      assert.equal((await put(addon, true)).status, 200);
+    }
+    assert.equal(
+      (await put({ options: {}, secret_options: { api_token: sealed } }, false)).status,
+      200,
+    );
+  }));
+
+Deno.test("enroll: public keys of small order are refused", () =>
+  inWorld(async (world) => {
+    const good = keysOf(3);
+    const body = enrollBody(world.token, good) as { public_keys: Record<string, string> };
+    for (const name of ["signing", "sealing"]) {
+      for (const first of [0, 1]) {
+        const weak = new Uint8Array(32);
+        weak[0] = first;
+        const public_keys = { ...body.public_keys, [name]: weak.toBase64() };
+        const answer = await world.client.send({
+          path: "/enroll",
+          body: { ...body, public_keys } as never,
+        });
+        assertRefused(answer, 400, "invalid_request");
+      }
+    }
+    await world.enroll(good);
+  }));

@@ -41,6 +41,8 @@ export function open(keys: Keys, sealed: JsonValue | undefined): string | null {
 export interface Answered {
   readonly status: number;
   readonly headers: Headers;
+  /** The body as it came. */
+  readonly text: string;
   // deno-lint-ignore no-explicit-any -- tests look into answers of every shape
   readonly body: any;
 }
@@ -117,7 +119,9 @@ export function createClient(base: string, now: () => number, caPem?: string): C
         redirect: "manual",
         ...(bytes === undefined ? {} : { body: bytes }),
       });
-      return { status: response.status, headers: response.headers, body: await bodyOf(response) };
+      const { status, headers: answered } = response;
+      const text = await response.text();
+      return { status, headers: answered, text, body: bodyOf(text) };
     },
     close: () => http.close(),
   };
@@ -185,8 +189,7 @@ function bytesOf(body: JsonValue | Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuf
   return body instanceof Uint8Array ? body : new TextEncoder().encode(JSON.stringify(body));
 }
 
-async function bodyOf(response: Response): Promise<unknown> {
-  const text = await response.text();
+function bodyOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
