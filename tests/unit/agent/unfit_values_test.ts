@@ -178,11 +178,17 @@ Deno.test("unfit: a release whose manifest holds it is rejected", async () => {
 
 Deno.test("unfit: beside the members of an error it hinders nobody", async () => {
   const world = await createSettledWorld();
+  const time = new Date(world.clock.now() + 3_600_000).toISOString();
   world.portal.fault({
     match: { path: "/sync" },
-    action: { status: 401, text: '{"error":{"code":"revoked","message":"","later":1e400}}' },
+    action: {
+      status: 409,
+      text: `{"error":{"code":"clock_skew","message":"","time":"${time}","later":1e400}}`,
+    },
   });
   await world.pass(40_000);
-  assert.equal(world.stored().revoked, true);
+  // The code counted: the request was signed once more, with the portal's time.
+  const signed = world.signed().map(({ timestamp }) => Number(timestamp));
+  assert.ok(signed.some((second) => second * 1_000 >= Date.parse(time)), String(signed));
   await world.stop();
 });
