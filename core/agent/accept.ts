@@ -4,6 +4,8 @@ import type { KnownBoxes } from "../protocol/bound_box.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
 import type { Offered } from "./judge.ts";
+import { judgeRelease } from "./release_guard.ts";
+import type { AgeVerdict } from "../protocol/release_age.ts";
 import type { Releases } from "./releases.ts";
 
 /** The conditions that say why an offered desired state is not used. At most one holds at a time. */
@@ -12,6 +14,8 @@ const REFUSALS: readonly ConditionCode[] = [
   "undecryptable_secret",
   "misplaced_secret",
   "invalid_desired_state",
+  "release_expired",
+  "release_below_minimum",
   "manifest_rejected",
   "manifest_unavailable",
 ];
@@ -44,6 +48,7 @@ export async function accept(
   if (offered.kind === "unchanged") {
     context.requests.demand("manifests", null);
     await clearConditions(context, ...REFUSALS);
+    await saySettledAge(context, releases);
     return "done";
   }
   const release = await releases.get(context, offered.state.release);
@@ -56,6 +61,12 @@ export async function accept(
   const options = checkOptions(offered.state, release.value);
   if (!options.ok) {
     await refuse(context, options.error.code, options.error.message);
+    return "done";
+  }
+
+  const age = await judgeRelease(context, releases, release.value, false);
+  if (age.kind === "refused") {
+    await refuse(context, age.code, age.message);
     return "done";
   }
 
@@ -76,6 +87,7 @@ export async function accept(
   }
   context.requests.demand("manifests", null);
   await clearConditions(context, ...REFUSALS);
+  await sayOlder(context, age);
   if (before?.tag !== offered.tag) {
     context.ports.log.write(
       "info",
@@ -85,4 +97,22 @@ export async function accept(
     );
   }
   return "done";
+}
+
+/** Says as long as an older release is wanted that it is older. */
+async function sayOlder(context: BoundContext, age: AgeVerdict): Promise<void> {
+  if (age.kind === "refused") return;
+  if (age.older === null) await clearConditions(context, "release_older");
+  else await raiseCondition(context, "release_older", age.older);
+}
+
+/** The portal wants what is accepted: whether that is an older release is looked at where it was said. */
+async function saySettledAge(context: BoundContext, releases: Releases): Promise<void> {
+  const { desired, conditions } = context.store.state;
+  const isSaid = conditions.some(({ code }) => code === "release_older");
+  if (!isSaid || desired === null) return;
+  const release = await releases.get(context, desired.state.release);
+  if (release.ok) {
+    await sayOlder(context, await judgeRelease(context, releases, release.value, true));
+  }
 }

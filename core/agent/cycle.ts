@@ -17,6 +17,7 @@ import { openOwnUpdate, type OwnUpdate } from "./own_update.ts";
 import { leadsCluster } from "./leads.ts";
 import { trustOf } from "./trust.ts";
 import { type Observation, type Observer, openObserver } from "./observe.ts";
+import { noteSynced } from "./release_guard.ts";
 import { openReleases, type Releases } from "./releases.ts";
 import { buildReport } from "./report.ts";
 import { adoptKeys, confirmKeys, openLeftRotation, sealedToStay } from "./rotation.ts";
@@ -216,6 +217,7 @@ async function receive(
     await context.time.told(judgement.portalTime, sent.at);
   }
   await bindLater(context, parts);
+  await noteSynced(context, parts.releases);
   const { clock } = context.ports;
   const tookMs = clock.monotonic() - sent.at;
   const offsetMs = judgement.portalTime - clock.now();

@@ -7,7 +7,7 @@ import { foreignRefusal, lateRefusal } from "../operations/offer.ts";
 import { definitionOf } from "../operations/registry.ts";
 import { heldCluster } from "../operations/restore/hold.ts";
 import type { OperationResult } from "../protocol/operation.ts";
-import { ok } from "../result.ts";
+import { fail, ok } from "../result.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
 import { otherCluster } from "../state/custody.ts";
 import type { Journal } from "../state/journal.ts";
@@ -17,6 +17,7 @@ import { correctedNow, timestamp, witnesses } from "./context.ts";
 import { custodyBy, lookAtCluster } from "./custody.ts";
 import { readPendingRestart } from "./converge_host.ts";
 import { readBootstrap } from "./read_bootstrap.ts";
+import { judgeRelease } from "./release_guard.ts";
 import { openReleases } from "./releases.ts";
 import { openRotation } from "./rotation.ts";
 
@@ -42,9 +43,14 @@ export async function operate(
     rotation: openRotation(context, untilCut),
     leads,
     async release(version) {
-      const found = await openReleases("aside").get(context, version);
+      const releases = openReleases("aside");
+      const found = await releases.get(context, version);
       if (!found.ok && found.error.code === "stop") await untilCut();
-      return found;
+      if (!found.ok) return found;
+      // An operation alone gets no old release in (trust.md T5); what the desired state names is accepted.
+      const isWanted = store.state.desired?.state.release === version;
+      const age = await judgeRelease(context, releases, found.value, isWanted);
+      return age.kind === "refused" ? fail({ code: age.code, message: age.message }) : found;
     },
     async rememberCluster(uid) {
       const { kube_system_uid, first_start } = store.state;

@@ -218,7 +218,7 @@ export function openOwnUpdate(): OwnUpdate {
           return "done";
         case "impossible":
           if (download !== null) await drop(context);
-          await raiseCondition(context, "update_failed", wish.message);
+          await raiseCondition(context, wish.code ?? "update_failed", wish.message);
           return "done";
         case "stop":
         case "aborted":

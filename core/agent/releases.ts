@@ -7,6 +7,7 @@ import { readDocument, writeDocument } from "../state/durable.ts";
 import { RELEASE_FILE } from "../state/paths.ts";
 import type { BoundContext } from "./context.ts";
 import { exchange } from "./exchange.ts";
+import { noteVerified } from "./release_memory.ts";
 
 /** Why there is no verified manifest. `stop`: the portal refused the identity on the way. */
 export interface NoRelease {
@@ -77,6 +78,7 @@ export function openReleases(keep: "in_use" | "aside" = "in_use"): Releases {
       refusal = fetched.ok ? null : { version, error: fetched.error };
       if (!fetched.ok) return fetched;
       const { release, bytes } = fetched.value;
+      await noteVerified(context, release);
       hold(release);
       await save(context, version, bytes);
       return ok(release);

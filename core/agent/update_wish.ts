@@ -1,13 +1,20 @@
 import type { Artifact } from "../protocol/release.ts";
 import { PROGRAM_FILE } from "../state/paths.ts";
 import type { BoundContext } from "./context.ts";
+import type { AgeRefusalCode } from "../protocol/release_age.ts";
+import { judgeRelease } from "./release_guard.ts";
 import type { Releases } from "./releases.ts";
 
 /** What is to become of the agent's version. */
 export type UpdateWish =
   | { readonly kind: "none" | "stop" | "aborted" }
   /** Another version is wanted and cannot be had; for people. */
-  | { readonly kind: "impossible"; readonly message: string }
+  | {
+    readonly kind: "impossible";
+    readonly message: string;
+    /** Its release is too old: the condition that says so. */
+    readonly code?: AgeRefusalCode;
+  }
   | { readonly kind: "update"; readonly version: string; readonly artifact: Artifact };
 
 /**
@@ -35,6 +42,11 @@ export async function updateWish(
   if (!release.ok) {
     const { code, message } = release.error;
     return code === "stop" || code === "aborted" ? { kind: code } : impossible(message);
+  }
+  if (demanded !== null) {
+    // A 426 alone gets no old release in (trust.md T5).
+    const age = await judgeRelease(context, releases, release.value, false);
+    if (age.kind === "refused") return { ...impossible(age.message), code: age.code };
   }
   const { version, artifacts } = release.value.agent;
   if (demanded === null && version !== desired?.agent.version) {

@@ -22,6 +22,9 @@ export const CONDITION_CODES = [
   "addon_failed",
   "clock_offset_large",
   "other_cluster",
+  "release_older",
+  "release_expired",
+  "release_below_minimum",
 ] as const;
 
 /** A condition's code. */

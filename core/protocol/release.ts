@@ -62,6 +62,12 @@ export const Release = z.object({
   agent: z.object({ version: ReleaseVersion, artifacts: Artifacts }),
   image: z.object({ k3s_version: z.string(), artifacts: Artifacts }),
   addons: z.record(DnsLabel, AddonTemplate),
+  /** Rises with each release; a manifest without it has 0 (trust.md T5). */
+  sequence: z.int().min(0).optional(),
+  /** Nothing with a lower sequence is taken any more, once this release was verified. */
+  minimum: z.object({ sequence: z.int().min(0) }).optional(),
+  /** The release is not newly accepted after it; what runs stays. */
+  expires_at: Rfc3339.optional(),
 });
 export type Release = z.infer<typeof Release>;
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import type { Random } from "../ports/random.ts";
 import { decodeBase64, encodeBase64 } from "../protocol/base64.ts";
-import { AgentId, DnsLabel, Rfc3339, ServerId } from "../protocol/identifiers.ts";
+import { AgentId, DnsLabel, ReleaseVersion, Rfc3339, ServerId } from "../protocol/identifiers.ts";
 import type { Result } from "../result.ts";
 import { Secret } from "../secret.ts";
 import type { Found } from "./durable.ts";
@@ -50,6 +50,13 @@ export const IdentityDocument = z.object({
   previous: KeyPairs.optional(),
   /** Boxes have to be bound to their position, for good: the portal has said that it binds (trust.md T1). */
   bound_boxes: z.literal(true).optional(),
+  /** What is known of releases, so that no old one comes back (trust.md T5). */
+  releases: z.object({
+    floor: z.int().min(0),
+    newest: z.object({ sequence: z.int().min(0), version: ReleaseVersion }).nullable(),
+    /** The latest `created_at` of a verified release: no earlier time is believed when something is refused. */
+    created_at: Rfc3339,
+  }).optional(),
   /** What is stored is bound: files of an earlier version have been sealed again. */
   stored_bound: z.literal(true).optional(),
 });
@@ -79,6 +86,7 @@ export function saveIdentity(disk: Disk, identity: Identity): Promise<Result<voi
     ...(identity.next === undefined ? {} : { next: plain(identity.next) }),
     ...(identity.previous === undefined ? {} : { previous: plain(identity.previous) }),
     ...(identity.bound_boxes === true ? { bound_boxes: true } : {}),
+    ...(identity.releases === undefined ? {} : { releases: identity.releases }),
     ...(identity.stored_bound === true ? { stored_bound: true } : {}),
   };
   return writeDocument(disk, IDENTITY_FILE, jsonBytes(document));

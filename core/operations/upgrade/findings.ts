@@ -3,6 +3,7 @@ import { k3sStepFault } from "../../host/k3s_version.ts";
 import type { BootedImage, BootError, BootView } from "../../ports/boot.ts";
 import type { Arch } from "../../protocol/enroll.ts";
 import type { Artifact, Release } from "../../protocol/release.ts";
+import type { AgeRefusalCode } from "../../protocol/release_age.ts";
 import { compareVersions } from "../../protocol/version_order.ts";
 import type { Result } from "../../result.ts";
 
@@ -13,6 +14,8 @@ export interface PreflightFacts {
   readonly arch: Arch;
   /** Its verified manifest. */
   readonly release: Result<Release, string>;
+  /** By which rule it is too old to be taken (trust.md T5); null where it is not. */
+  readonly tooOld: AgeRefusalCode | null;
   /** The release that runs. */
   readonly from: string | null;
   readonly booted: BootedImage;

@@ -2,6 +2,7 @@ import { readOsRelease } from "../../host/facts.ts";
 import { entryOfRelease, imageFolder, isPart, partPath } from "../../host/slots.ts";
 import type { BootView } from "../../ports/boot.ts";
 import type { Artifact, Release } from "../../protocol/release.ts";
+import { AGE_REFUSALS, type AgeRefusalCode } from "../../protocol/release_age.ts";
 import { fail, ok, type Result } from "../../result.ts";
 import { K3S_DATABASE_DIRECTORY, STATE_DIRECTORY } from "../../state/paths.ts";
 import { bucketOf, folderPrefix } from "../bucket.ts";
@@ -34,7 +35,7 @@ export async function preflight(tools: Tools): Promise<StepEnd> {
     const what = findings.length === 1 ? "one thing is" : `${findings.length} things are`;
     return {
       kind: "failed",
-      code: "checks_failed",
+      code: facts.tooOld ?? "checks_failed",
       message: `nothing was changed: ${what} against it: ${list}`,
     };
   }
@@ -58,7 +59,7 @@ export async function preflight(tools: Tools): Promise<StepEnd> {
 async function readFacts(tools: Tools): Promise<PreflightFacts> {
   const { ports, params, node } = tools;
   const { boot, disk, k3s, machine } = ports;
-  const release = await fetchRelease(tools);
+  const { release, tooOld } = await fetchRelease(tools);
   const [booted, view, version, { bootId }] = await Promise.all([
     boot.booted(),
     boot.look(),
@@ -74,6 +75,7 @@ async function readFacts(tools: Tools): Promise<PreflightFacts> {
     to: params.release,
     arch: node.arch,
     release,
+    tooOld,
     from: runningRelease(booted, node.arch, candidates),
     booted,
     boot: view,
@@ -89,15 +91,19 @@ async function readFacts(tools: Tools): Promise<PreflightFacts> {
 }
 
 /** The verified manifest; the portal, when it is only out of reach, is asked for a while. */
-async function fetchRelease(tools: Tools): Promise<Result<Release, string>> {
+async function fetchRelease(
+  tools: Tools,
+): Promise<Pick<PreflightFacts, "release" | "tooOld">> {
   const { params, release } = tools;
   let last: Result<Release, string> = fail(`release ${params.release}: not asked for`);
+  let tooOld: AgeRefusalCode | null = null;
   await lookFor(tools, "the release's manifest", MANIFEST_MS, async () => {
     const got = await release(params.release);
     last = got.ok ? got : fail(got.error.message);
+    tooOld = got.ok ? null : AGE_REFUSALS.find((code) => code === got.error.code) ?? null;
     return got.ok || got.error.code !== "manifest_unavailable" ? true : null;
   });
-  return last;
+  return { release: last, tooOld };
 }
 
 /** Whether the snapshot before the upgrade has somewhere to go. */

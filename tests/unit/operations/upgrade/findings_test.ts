@@ -36,6 +36,7 @@ const VIEW: BootView = {
 };
 
 const GOOD: PreflightFacts = {
+  tooOld: null,
   to: "1.1.0",
   arch: "amd64",
   release: ok(RELEASE),
