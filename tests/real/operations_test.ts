@@ -18,6 +18,7 @@ import {
   identify,
   type Identity,
 } from "./operations/assert.ts";
+import { rebuildByHand, uninstallHeld } from "./operations/custody.ts";
 import { renewLease } from "./operations/leases.ts";
 import { exhaustDisk, fillDisk, freeDisk, startNode } from "./operations/node.ts";
 import { offer, type Operation } from "./operations/operation.ts";
@@ -352,5 +353,22 @@ longChapter(
     if (result.state === "succeeded") return await assertBack(node, operation);
     await assertHeld(node, result, { mark: "mark-fourth", says: /SIGKILL/ });
     await assertBack(node, await restoreLocal(node));
+  },
+);
+
+chapter("another cluster on the node: nothing is written into it", async (node) => {
+  await rebuildByHand(node, await hostname(node));
+});
+
+chapter(
+  "uninstall: while k3s is held it refuses, or leaves it held through boots",
+  async (node) => {
+    const before = await lookAt(node);
+    const operation = await restoreLocal(node);
+    await operation.reaches("reset_restore");
+    await whenMoved(node, before);
+    await killReset(node);
+    assert.equal((await operation.result()).state, "failed");
+    await uninstallHeld(node);
   },
 );
