@@ -4,6 +4,7 @@ import type { HttpRequest } from "../../core/ports/http.ts";
 import type { NodeEvent } from "../node/node_event.ts";
 import { isBroken } from "../node/program.ts";
 import { watchAnswers } from "./watch_answers.ts";
+import { watchCustody } from "./watch_custody.ts";
 import { watchOperations } from "./watch_operations.ts";
 import { watchSecrets } from "./watch_secrets.ts";
 import { watchSending } from "./watch_sending.ts";
@@ -36,6 +37,7 @@ export function createWatch(watched: Watched): Watch {
   const answers = watchAnswers(watched);
   const updates = watchUpdates(watched);
   const secrets = watchSecrets(watched);
+  const custody = watchCustody(watched);
   const windows = watchWindows(watched);
 
   function onLog(event: NodeEvent & { kind: "log" }): void {
@@ -80,6 +82,7 @@ export function createWatch(watched: Watched): Watch {
           return onLog(event);
         case "effect":
           if (event.what === "applied") onApplied(event.detail);
+          if (event.what === "applied" || event.what === "removed") custody.onWrite(event.detail);
           return operations.onEffect(event.what, event.detail);
         default:
           return;
