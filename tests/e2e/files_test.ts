@@ -50,6 +50,8 @@ Deno.test("run: an identity that is unreadable or gone is never replaced: it idl
 Deno.test("run: a state that is unreadable is kept aside and told of, and the agent goes on", async () => {
   await each(["", '{"format": 1', "\u0000\u0001"], async (text) => {
     await inWorld(async (world) => {
+      // Whatever the time of day is, no window is open.
+      await world.desire({ maintenance: { timezone: "UTC", windows: [] } });
       await (await world.startSynced()).stop();
       const starts = (await world.node.systemctlCalls()).filter((call) => /^restart/.test(call));
       await world.write(`${DIRECTORY}/state.json`, text);
