@@ -6,7 +6,8 @@ import { accessRevoke } from "../../../core/operations/access_revoke.ts";
 import { decodeBase64 } from "../../../core/protocol/base64.ts";
 import { openSealed } from "../../../core/protocol/sealing.ts";
 import { accessOffer, identityKey, issued, people, withAuthority } from "./access.ts";
-import { cutMatrix } from "./cut_matrix.ts";
+import { clockMatrix, type CutCase, cutMatrix } from "./cut_matrix.ts";
+import type { Machine } from "./machine.ts";
 import { logOf, runToy } from "./toy.ts";
 
 Deno.test("access.issue: a kubeconfig for the role and the time asked for, for the asker's key alone", async () => {
@@ -118,8 +119,9 @@ Deno.test("access.issue: without the cluster's certificate authority no kubeconf
   assert.equal(result?.message, "ConfigMap kube-system/kube-root-ca.crt: is not there");
 });
 
-Deno.test("access.issue: killed at every call, the next process ends it with one account", async () => {
-  const cuts = await cutMatrix({
+/** Access that one person has afterwards. */
+function givenOnce(): CutCase<Machine> {
+  return {
     setUp: withAuthority,
     offer: () => accessOffer({ namespace: "default" }),
     async assertEnd(machine, { result }) {
@@ -127,8 +129,17 @@ Deno.test("access.issue: killed at every call, the next process ends it with one
       assert.equal(config.contexts[0].context.namespace, "default");
       assert.deepEqual(await people(machine), ["ada"]);
     },
-  });
+  };
+}
+
+Deno.test("access.issue: killed at every call, the next process ends it with one account", async () => {
+  const cuts = await cutMatrix(givenOnce());
   assert.ok(cuts > 100, `${cuts} cuts`);
+});
+
+Deno.test("access.issue: whatever the clock shows at any call, it ends as with a clock that is right", async () => {
+  const runs = await clockMatrix(givenOnce());
+  assert.ok(runs > 30, `${runs} runs`);
 });
 
 /** A cluster where some people have access; `run` issues or revokes for it. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { K3S_HOLD_DROP_IN, K3S_HOLD_FILE, RESTORE_DIRECTORY } from "../../../core/state/paths.ts";
-import { type CutCase, cutMatrix, type Outcome, runCut } from "./cut_matrix.ts";
+import { clockMatrix, type CutCase, cutMatrix, type Outcome, runCut } from "./cut_matrix.ts";
 import {
   applyReset,
   createRestoreMachine,
@@ -80,6 +80,11 @@ Deno.test("cluster.restore: killed anywhere, it ends right or says where it stan
   }));
   assert.ok(cuts > 300, String(cuts));
   assert.ok(failed > 0, "a reset whose end nobody saw is not taken for a success");
+});
+
+Deno.test("cluster.restore: whatever the clock shows at any call, it ends as with a clock that is right", async () => {
+  const runs = await clockMatrix(restoring("words said", assertSafe));
+  assert.ok(runs > 40, String(runs));
 });
 
 for (const stage of STAGES) {

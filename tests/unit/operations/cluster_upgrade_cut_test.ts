@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { cutMatrix, type CutPoint, runCut, runCuts } from "./cut_matrix.ts";
+import { clockMatrix, cutMatrix, type CutPoint, runCut, runCuts } from "./cut_matrix.ts";
 import { isLostOrder, upgradeCase } from "./upgrade_case.ts";
 import { type Behaviour, type BootOptions, createUpgradeMachine } from "./upgrade_world.ts";
 
@@ -19,6 +19,11 @@ Deno.test("cluster.upgrade: killed at any call, it ends on the proven image or o
   const cuts = await cutMatrix(one, IS_LONG ? "each" : "in_turn");
   assert.ok(cuts > 250, String(cuts));
   assert.ok(lost > 0 && lost <= 12, `${lost} cuts between the note and the order`);
+});
+
+Deno.test("cluster.upgrade: whatever the clock shows at any call, it ends as with a clock that is right", async () => {
+  const runs = await clockMatrix(upgradeCase(() => createUpgradeMachine()));
+  assert.ok(runs > 40, String(runs));
 });
 
 /** Machines whose boot ID, uptime or both say after a reboot that there was none. */

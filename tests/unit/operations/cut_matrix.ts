@@ -112,6 +112,57 @@ export async function cutMatrix<M extends Machine>(
   return points.length;
 }
 
+/** Steps of the clock: out of the way of a snapshot, beyond what is remembered, a dead battery. */
+const DAY = 86_400_000;
+const STEPS = [-30_000, 40 * DAY, -31 * DAY, 20 * 365 * DAY];
+/** At so many calls at most, unless all are asked for. */
+const MOST_CALLS = 60;
+
+/**
+ * Lets the node's clock step at every call, alone and with a kill or a power cut, and returns how many runs
+ * that were. Whatever it shows: the operation ends as the same run does whose clock is right. Some sixty of
+ * the calls with one step and one kind of cut each, by turns; all calls with all of them with PBX_LONG=1.
+ */
+export async function clockMatrix<M extends Machine>(one: CutCase<M>): Promise<number> {
+  const isLong = Deno.env.get("PBX_LONG") === "1";
+  const whole = await runCut(one, null);
+  const apart = isLong ? 1 : Math.ceil(whole.calls.length / MOST_CALLS);
+  let runs = 0;
+  for (let index = 0; index < whole.calls.length; index += apart) {
+    const { name, args } = whole.calls[index] as PortCall;
+    const call = index + 1;
+    const kill: CutPoint = { call, moment: LOOKS.has(name) ? "before" : "after" };
+    const points = STEPS.flatMap((step): CutPoint[] => [
+      { call, moment: "during", step, goesOn: true },
+      { ...kill, step },
+      { ...kill, step, power: "lost" },
+    ]);
+    for (const point of isLong ? points : [points[runs * 7 % points.length]]) {
+      if (point === undefined) continue;
+      runs += 1;
+      try {
+        const right = point.goesOn === true ? whole : await runCut(one, withoutStep(point));
+        const wrong = await runCut(one, point);
+        assert.deepEqual(endOf(wrong), endOf(right), "it ends otherwise where the clock is right");
+      } catch (cause) {
+        const what = JSON.stringify(point);
+        throw new Error(`${what} (${name} ${typeof args[0] === "string" ? args[0] : ""})`, {
+          cause,
+        });
+      }
+    }
+  }
+  return runs;
+}
+
+function withoutStep({ call, moment, power }: CutPoint): CutPoint {
+  return { call, moment, ...(power === undefined ? {} : { power }) };
+}
+
+function endOf({ result: { state, step, code } }: Outcome) {
+  return { state, step, code };
+}
+
 /** Every cut of a run that made these calls. */
 function cutsOf<M extends Machine>(calls: readonly PortCall[], one: CutCase<M>): CutPoint[] {
   return calls.flatMap(({ name }, index): CutPoint[] => {
@@ -180,7 +231,7 @@ export async function runCuts<M extends Machine>(
     if (stored !== null && now !== null) assertGrown(stored, now);
     stored = now ?? stored;
   }
-  judge(fallen);
+  judge(fallen + (reached.hasPassed === true ? 1 : 0));
   assert.ok(end !== null && end.result !== undefined, "the operation did not end");
 
   const cut = fallen === 0 ? null : cuts[fallen - 1] ?? null;

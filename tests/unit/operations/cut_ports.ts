@@ -1,6 +1,7 @@
 import { Cut } from "../../../adapters/fake/cut.ts";
 import { never, portsAround, type PortWork } from "../../../adapters/fake/ports_around.ts";
 import type { Ports } from "../../../core/ports/mod.ts";
+import { stepClock } from "./clock_steps.ts";
 import type { Machine } from "./machine.ts";
 
 /** One call of a port, such as `disk.write` with its arguments. */
@@ -15,11 +16,17 @@ export interface CutPoint {
   readonly moment: "before" | "during" | "after";
   /** The power goes with it: names that were not synced are lost, or kept. */
   readonly power?: "lost" | "kept";
+  /** The node's clock steps by so much at this moment, milliseconds. */
+  readonly step?: number;
+  /** Nothing but that happens: the process lives on. */
+  readonly goesOn?: true;
 }
 
 /** How many calls were made since the beginning, or since the last cut. */
 export interface Reached {
   calls: number;
+  /** The call of a cut that lets the process live on was made. */
+  hasPassed?: boolean;
 }
 
 /** What leaves a call half done, by its name. */
@@ -45,7 +52,13 @@ export function mortalPorts<M extends Machine>(
   async function call(name: string, work: PortWork, args: unknown[]) {
     if (dead) return await never();
     reached.calls += 1;
-    const moment = cut?.call === reached.calls ? cut.moment : null;
+    const here = cut?.call === reached.calls ? cut : null;
+    if (here?.goesOn === true) reached.hasPassed = true;
+    const setClock = (moment: CutPoint["moment"]) => {
+      if (here?.step !== undefined && here.moment === moment) stepClock(machine, here.step);
+    };
+    setClock("before");
+    const moment = here?.goesOn === true ? null : here?.moment ?? null;
     if (moment === "before") {
       dead = true;
       return await never();
@@ -55,10 +68,14 @@ export function mortalPorts<M extends Machine>(
     if (moment === "during" && !isHalfDone(name)) {
       dead = true;
       await halves[name]?.(machine, { name, args });
+      setClock("during");
       return await never();
     }
     try {
-      const result = await work(...args);
+      const pending = work(...args);
+      setClock("during");
+      const result = await pending;
+      setClock("after");
       if (moment !== null) dead = true;
       return dead ? await never() : result;
     } catch (error) {

@@ -11,7 +11,7 @@ import {
 } from "../../../core/state/paths.ts";
 import { serverRejoin } from "../../../core/operations/server_rejoin.ts";
 import { runToy, startToy } from "./toy.ts";
-import { cutMatrix, runCut } from "./cut_matrix.ts";
+import { clockMatrix, type CutCase, cutMatrix, runCut } from "./cut_matrix.ts";
 import { CERTIFICATE, createRejoinMachine, DB, type RejoinMachine, UID } from "./rejoin_world.ts";
 import { NODE } from "./machine.ts";
 import { withServers } from "./servers.ts";
@@ -333,8 +333,9 @@ Deno.test("answersElsewhere: only the same cluster, by its UID", async () => {
   assert.ok(!(await ports.servers.look("https://10.0.0.2:6443", new Secret("x"))).ok);
 });
 
-Deno.test("server.rejoin: killed at every call, it joins once, and never without a majority of others", async () => {
-  const cuts = await cutMatrix({
+/** A rejoin that joins once. */
+function joining(): CutCase<RejoinMachine> {
+  return {
     setUp: () => createRejoinMachine(),
     offer: () => OFFER,
     halves: {
@@ -344,8 +345,17 @@ Deno.test("server.rejoin: killed at every call, it joins once, and never without
       assertJoined(machine);
       assert.ok(machine.removed.length <= 1, "its new member is never taken out");
     },
-  });
+  };
+}
+
+Deno.test("server.rejoin: killed at every call, it joins once, and never without a majority of others", async () => {
+  const cuts = await cutMatrix(joining());
   assert.ok(cuts > 100, `${cuts} cuts`);
+});
+
+Deno.test("server.rejoin: whatever the clock shows at any call, it ends as with a clock that is right", async () => {
+  const runs = await clockMatrix(joining());
+  assert.ok(runs > 40, `${runs} runs`);
 });
 
 Deno.test("server.rejoin: where k3s surely is a member of no etcd nobody is asked", async () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { OperationResult } from "../../../core/protocol/operation.ts";
 import { operationLogPath } from "../../../core/operations/operation_log.ts";
-import { type CutCase, cutMatrix, runCut } from "./cut_matrix.ts";
+import { clockMatrix, type CutCase, cutMatrix, runCut } from "./cut_matrix.ts";
 import { createSavingMachine, save, type Saving, type SavingMachine } from "./k3s_world.ts";
 import { BUCKET, CLUSTER, NODE } from "./machine.ts";
 
@@ -222,10 +222,11 @@ Deno.test("snapshot.save: a name that k3s could take for something else is refus
   }
 });
 
-Deno.test("snapshot.save: killed anywhere, it takes one snapshot and tells the truth", async () => {
-  const one: CutCase<SavingMachine> = {
+/** A snapshot that is taken once and told of as it is. */
+function takenOnce(params: Record<string, string> = {}): CutCase<SavingMachine> {
+  return {
     setUp: () => createSavingMachine(),
-    offer: () => ({ id: ID, kind: "snapshot.save", params: {} }),
+    offer: () => ({ id: ID, kind: "snapshot.save", params }),
     // The program is killed with the agent; k3s's server goes on without it.
     halves: {
       "k3s.saveSnapshot": (machine, { args }) => {
@@ -235,13 +236,24 @@ Deno.test("snapshot.save: killed anywhere, it takes one snapshot and tells the t
       },
     },
     async assertEnd(machine, { result }) {
-      assert.match(String(result.output?.["file"]), KEY);
+      const key = params["name"] === undefined ? KEY : /^weekly-demo-1-[0-9]+$/;
+      assert.match(String(result.output?.["file"]), key);
       const page = await machine.s3.list(BUCKET, `${CLUSTER}/`);
       assert.equal(page.ok && page.value.objects.length, 1, "one snapshot, not two");
       const log = machine.disk.text(operationLogPath(ID)) ?? "";
       assert.ok(!log.includes("bucket-secret-key"));
     },
   };
-  const cuts = await cutMatrix(one);
+}
+
+Deno.test("snapshot.save: killed anywhere, it takes one snapshot and tells the truth", async () => {
+  const cuts = await cutMatrix(takenOnce());
   assert.ok(cuts > 50, String(cuts));
+});
+
+Deno.test("snapshot.save: whatever the clock shows at any call, it ends as with a clock that is right", async () => {
+  for (const params of [{}, { name: "weekly" }]) {
+    const runs = await clockMatrix(takenOnce(params));
+    assert.ok(runs > 20, String(runs));
+  }
 });
