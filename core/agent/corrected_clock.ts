@@ -4,10 +4,10 @@ import type { Store } from "../state/store.ts";
 import {
   anchorOf,
   type Boot,
-  bridge,
   type Doubt,
   isStep,
   judgeTold,
+  known,
   type Reading,
 } from "./corrected_time.ts";
 
@@ -56,13 +56,13 @@ export async function openCorrectedClock(
   const boot = await readBoot();
   const start = read();
   const { clock: record, clock_offset_ms: offset } = store.state;
-  const bridged = bridge(record, offset, start.wall, boot);
+  const begun = known(record, offset, start, boot);
   let last = start;
-  let doubt: Doubt | null = bridged.doubt;
+  let doubt: Doubt | null = begun.doubt;
   /** The corrected time is the monotonic one and this. */
-  let ahead = bridged.corrected - start.monotonic;
+  let ahead = begun.expected - start.monotonic;
   /** The same of the last time that was certain, in this boot. */
-  let certainAhead: number | null = doubt?.kind === "boot" ? null : ahead;
+  let certainAhead: number | null = begun.certain === null ? null : begun.certain - start.monotonic;
 
   function look(): Reading {
     const now = read();
@@ -75,11 +75,16 @@ export async function openCorrectedClock(
 
   /** Stores the offset, how long the agent has lived, and where the time is certain its anchor. */
   async function keep(corrected: number, wall: number): Promise<void> {
-    const anchor = doubt === null ? anchorOf(corrected, wall, await readBoot()) : null;
+    const inDoubt = doubt !== null;
+    const anchor = inDoubt ? null : anchorOf(corrected, wall, await readBoot());
     await store.keep((state) => ({
       ...state,
       clock_offset_ms: Math.round(corrected - wall),
-      clock: { lived_ms: livedMs(), anchor: anchor ?? state.clock.anchor },
+      clock: {
+        lived_ms: livedMs(),
+        anchor: anchor ?? state.clock.anchor,
+        ...(inDoubt ? { offset_in_doubt: true } : {}),
+      },
     }));
   }
 
@@ -102,7 +107,10 @@ export async function openCorrectedClock(
       const offset = judged.corrected - received.wall;
       const isOffsetKnown = Math.abs(offset - store.state.clock_offset_ms) <= OFFSET_JITTER_MS;
       const isAnchored = doubt !== null || (wasCertain && judged.corrected === expected);
-      if (!isOffsetKnown || !isAnchored) await keep(judged.corrected, received.wall);
+      const isDoubtKnown = (store.state.clock.offset_in_doubt === true) === (doubt !== null);
+      if (!isOffsetKnown || !isAnchored || !isDoubtKnown) {
+        await keep(judged.corrected, received.wall);
+      }
     },
     async save() {
       if (livedMs() - store.state.clock.lived_ms < SAVE_MS) return;

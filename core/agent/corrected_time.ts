@@ -72,6 +72,23 @@ export function bridge(
   return { corrected, doubt: isStep ? { kind: "step" } : null };
 }
 
+/**
+ * What is known of the time when a process starts. An offset that was still in doubt when it was stored is
+ * signed with, as before the start, but its doubt outlives the process and the boot: the portal's clock that
+ * told it may be as wrong as it was.
+ */
+export function known(
+  record: ClockRecord,
+  offsetMs: number,
+  { wall, monotonic }: Reading,
+  boot: Boot,
+): Known {
+  const { corrected, doubt } = bridge(record, offsetMs, wall, boot);
+  const certain = doubt?.kind === "boot" ? null : corrected;
+  if (record.offset_in_doubt !== true) return { expected: corrected, certain, doubt };
+  return { expected: wall + offsetMs, certain, doubt: { kind: "answer", since: monotonic } };
+}
+
 /** Whether the wall clock was set between two readings. */
 export function isStep(before: Reading, now: Reading): boolean {
   const passed = now.monotonic - before.monotonic;
@@ -86,7 +103,7 @@ export interface Told {
   readonly received: Reading;
 }
 
-/** What was known when a told time was received. */
+/** What is known of the time at a reading. */
 export interface Known {
   /** The corrected time. */
   readonly expected: number;

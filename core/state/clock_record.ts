@@ -20,6 +20,8 @@ export const ClockRecord = z.object({
   lived_ms: z.int().min(0),
   /** Null before the first answer that was certain. */
   anchor: ClockAnchor.nullable(),
+  /** The stored offset contradicts what was certain before, and was not confirmed when it was stored. */
+  offset_in_doubt: z.boolean().optional(),
 });
 /** The record. */
 export type ClockRecord = z.infer<typeof ClockRecord>;

@@ -79,6 +79,24 @@ Deno.test("clock steps: one answer with a wrong time opens no window", async () 
   await world.stop();
 });
 
+Deno.test("clock steps: neither a restart nor a boot is a second witness of a portal's wrong time", async () => {
+  for (const boots of [false, true]) {
+    const world = await pendingWorld();
+    stepPortal(world, 60 * MINUTE_MS);
+    const told = world.requests("/sync");
+    while (world.requests("/sync") === told) await world.pass(1_000);
+    await world.stop();
+    if (boots) world.reboot();
+    world.start();
+    await world.pass(40_000);
+    assert.equal(restarts(world), 0, `${boots}`);
+    stepPortal(world, -60 * MINUTE_MS);
+    await passUntil(world, 61 * MINUTE_MS);
+    assert.equal(restarts(world), 1, "and no window is missed for it");
+    await world.stop();
+  }
+});
+
 Deno.test("clock steps: a portal that keeps to its new time is followed", async () => {
   const world = await pendingWorld();
   stepPortal(world, 60 * MINUTE_MS);

@@ -7,6 +7,7 @@ import {
   type Doubt,
   isStep,
   judgeTold,
+  known,
 } from "../../../core/agent/corrected_time.ts";
 import { NO_CLOCK } from "../../../core/state/clock_record.ts";
 
@@ -47,6 +48,27 @@ Deno.test("bridge: over a boot only the wall clock can, and nothing is certain",
 Deno.test("bridge: an uptime that stands still carries nothing", () => {
   const bridged = bridge(RECORD, 0, NOW + DAY, after(0));
   assert.deepEqual(bridged, { corrected: NOW + DAY, doubt: { kind: "boot" } });
+});
+
+Deno.test("known: an offset in doubt is signed with after a start, and stays in doubt", () => {
+  const doubted = { ...RECORD, offset_in_doubt: true };
+  const start = { wall: NOW + MINUTE, monotonic: 77 };
+  const doubt = { kind: "answer", since: 77 };
+  assert.deepEqual(known(doubted, DAY, start, after(MINUTE)), {
+    expected: NOW + MINUTE + DAY,
+    certain: NOW + MINUTE,
+    doubt,
+  });
+  assert.deepEqual(known(doubted, DAY, start, { id: "boot-2", uptimeMs: 10_000 }), {
+    expected: NOW + MINUTE + DAY,
+    certain: null,
+    doubt,
+  });
+  assert.deepEqual(known(RECORD, DAY, start, after(MINUTE)), {
+    expected: NOW + MINUTE,
+    certain: NOW + MINUTE,
+    doubt: null,
+  });
 });
 
 Deno.test("anchorOf: is stored only where it can be read again", () => {
