@@ -14,6 +14,8 @@ export interface Bucket {
   put(key: string, bytes: Uint8Array, now: number): void;
   /** Whether there is an object whose key ends so. */
   has(file: string): boolean;
+  /** The file that came last of those that are there; null where none is. */
+  newest(): string | null;
   /** Forgets the objects whose keys end so. */
   drop(file: string): void;
 }
@@ -43,6 +45,10 @@ export function createBucket(
       objects.set(key, { facts, bytes });
     },
     has: (file) => [...objects.keys()].some((key) => key.endsWith(`/${file}`)),
+    newest() {
+      const key = [...objects.keys()].at(-1);
+      return key === undefined ? null : key.slice(key.lastIndexOf("/") + 1);
+    },
     drop(file) {
       for (const key of objects.keys()) if (key.endsWith(file)) objects.delete(key);
     },

@@ -114,6 +114,7 @@ function clocks(): Profile {
         "cluster.restore": 1.2,
         "access.issue": 1,
         "access.revoke": 0.5,
+        "agent.rotate_key": 0.5,
         "s3.verify": 0.3,
         "diag.collect": 0.5,
       },

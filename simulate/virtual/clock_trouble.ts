@@ -123,8 +123,8 @@ export function makeClockTrouble(options: ClockTroubleOptions): void {
 
   function loseState(): void {
     const [turned, soon, which] = [random.fraction(), random.fraction(), random.fraction()];
-    // Before the first start is over there is no operation to lose.
-    if (storedState(node)?.first_start !== "done") return;
+    // Before the first start is over there is no operation to lose. One that does not run is started soon.
+    if (!node.isUp() || storedState(node)?.first_start !== "done") return;
     say("its state.json is destroyed");
     node.kill();
     node.disk.truncate(STATE_FILE);

@@ -157,12 +157,12 @@ export function createOwner(options: OwnerOptions): Owner {
     timeline.after(LOOK_MS, () => restartUntilHeard(isHeard ? looks + 1 : 0));
   }
 
-  /** The newest snapshot that a result told of. */
+  /** The newest snapshot that a result told of; where those are forgotten, somebody looks into the bucket. */
   function lastSnapshot(): string | null {
     const saved = portal.portal.state.operations.findLast(({ result }) =>
       result?.state === "succeeded" && typeof result.output?.["file"] === "string"
     );
-    return saved === undefined ? null : String(saved.result?.output?.["file"]);
+    return saved === undefined ? node.bucket.newest() : String(saved.result?.output?.["file"]);
   }
 
   /** A restore that failed with k3s held is followed by another: nobody leaves a cluster like that. */
