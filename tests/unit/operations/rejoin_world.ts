@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { createFakeServers } from "../../../adapters/fake/servers.ts";
 import type { EtcdMember } from "../../../core/ports/servers.ts";
 import {
@@ -156,4 +157,15 @@ function comeUp(machine: RejoinMachine): void {
 
 function fail(): never {
   throw new Error("the machine is not made yet");
+}
+
+/** The server is in again, with nothing of its old database but the snapshots. */
+export function assertJoined({ disk, systemd, peers }: RejoinMachine): void {
+  assert.equal(disk.text(`${DB}/etcd/member/wal/0.wal`), "joined");
+  assert.equal(disk.text(`${DB}/snapshots/one`), "a snapshot");
+  const below = disk.paths().filter((path) => path.startsWith(`${DB}/`));
+  assert.deepEqual(below.filter((path) => !/\/(snapshots|etcd)\//.test(path)), []);
+  assert.equal(systemd.units.get("k3s.service")?.state, "active");
+  assert.deepEqual([disk.text(K3S_HOLD_FILE), disk.text(K3S_HOLD_DROP_IN)], [null, null]);
+  assert.equal(peers.length, 3);
 }
