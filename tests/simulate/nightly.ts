@@ -1,7 +1,8 @@
 /**
  * `deno task nightly [SEEDS]`: a thousand seeds of a small fleet in simulated time, two thousand with clocks
- * that step, then every planted fault, then clusters with several servers, upgrades of the
- * node's image, then the suites on real parts at their full length. Ends with the line `N passed, N failed`.
+ * that step, then every planted fault, then clusters with several servers, operations that are cut and whose
+ * clock steps at every call, then the suites on real parts at their full length. Ends with the line
+ * `N passed, N failed`.
  */
 import { denoTest } from "../runner/deno_test.ts";
 import { say } from "../runner/say.ts";
@@ -12,8 +13,8 @@ import { describeEnd, runSeed, type SeedOptions } from "./seeds.ts";
 const SEEDS = Number(Deno.args[0] ?? 1_000);
 /** A quarter of a second each where nothing else runs. */
 const SERVERS_TIMEOUT_MS = 3 * 60 * 60_000;
-/** About six minutes where nothing else runs. */
-const UPGRADES_TIMEOUT_MS = 60 * 60_000;
+/** About ten minutes where nothing else runs. */
+const CUTS_TIMEOUT_MS = 60 * 60_000;
 const ROUGH: SeedOptions = { profile: "rough", agents: 2, hours: 4 };
 const CLOCKS: SeedOptions = { profile: "clocks", agents: 2, hours: 4 };
 
@@ -22,7 +23,7 @@ const tallies = [
   await runSeeds(2 * SEEDS, CLOCKS),
   await searchAll(),
   await runSeveralServers(),
-  await runUpgrades(),
+  await runCutMatrices(),
   await runRealParts(),
 ];
 const whole = sum(tallies);
@@ -54,17 +55,23 @@ async function searchAll(): Promise<Tally> {
   return told("planted faults", { passed: faults.length - failed, failed, ignored: 0 });
 }
 
-/** Upgrades of the node's image: every moment of every cut, and 3,000 random walks. */
-async function runUpgrades(): Promise<Tally> {
+/** Every moment of every cut, every step of the clock at every call, and 3,000 random walks through upgrades. */
+async function runCutMatrices(): Promise<Tally> {
   Deno.env.set("PBX_LONG", "1");
   const tally = await denoTest({
     cwd: Deno.cwd(),
-    paths: ["tests/unit/operations/cluster_upgrade_cut_test.ts"],
+    paths: [
+      "cluster_upgrade_cut_test.ts",
+      "cluster_restore_cut_test.ts",
+      "rejoin_cut_test.ts",
+      "snapshot_save_test.ts",
+      "access_issue_test.ts",
+    ].map((file) => `tests/unit/operations/${file}`),
     args: ["--no-check", "-A"],
-    timeoutMs: UPGRADES_TIMEOUT_MS,
+    timeoutMs: CUTS_TIMEOUT_MS,
     report: say,
   });
-  return told("upgrades", tally);
+  return told("cuts", tally);
 }
 
 /** Clusters of three and five servers in trouble, twice as many seeds: they are short. */
