@@ -7,3 +7,8 @@ import { createHash } from "node:crypto";
 export function nativeHashBody(body: Uint8Array): string {
   return createHash("sha256").update(body).digest("hex");
 }
+
+/** The value of `Content-Digest` for a body: what core/protocol/answer_signature.ts does, by the runtime. */
+export function nativeContentDigest(body: Uint8Array): string {
+  return `sha-256=:${createHash("sha256").update(body).digest("base64")}:`;
+}

@@ -1,5 +1,5 @@
 import type { KeyWork } from "../core/protocol/key_work.ts";
-import { nativeHashBody } from "./native_hash.ts";
+import { nativeContentDigest, nativeHashBody } from "./native_hash.ts";
 import { createNativeSealing } from "./native_sealing.ts";
 import { createNativeSigning } from "./native_signing.ts";
 
@@ -14,5 +14,6 @@ export function createNativeKeyWork(): Required<KeyWork> {
     seal: sealing.seal,
     publicKeys: { signing: signing.publicKey, sealing: sealing.publicKey },
     hashBody: nativeHashBody,
+    contentDigest: nativeContentDigest,
   };
 }

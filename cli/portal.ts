@@ -22,6 +22,7 @@ A fake portal on 127.0.0.1. Prints one JSON line with its URLs, a cluster and a 
   --memory         keep no state on disk
   --quiet          log trouble only, not every request
   --tls            HTTPS for agents, with a certificate made at the start
+  --unsigned       sign no answer, as a portal that does not know trust.md
   --base PATH      path of the protocol's base (default: /agent/v1)
   --end-with-input end once standard input does, so that whoever started it leaves none behind
   --help           this text
@@ -36,6 +37,7 @@ interface Options {
   readonly memory: boolean;
   readonly quiet: boolean;
   readonly tls: boolean;
+  readonly unsigned: boolean;
   readonly base: string | undefined;
   readonly endWithInput: boolean;
 }
@@ -75,6 +77,7 @@ async function runUntilTold(options: Options, stateDir: string | null): Promise<
       adminPort: options.adminPort,
       stateDir,
       tls: options.tls,
+      unsigned: options.unsigned,
       ...(options.base === undefined ? {} : { base: options.base }),
       clock,
       random: createNodeRandom(),
@@ -109,6 +112,7 @@ function readOptions(args: string[]): Options | string {
         memory: { type: "boolean", default: false },
         quiet: { type: "boolean", default: false },
         tls: { type: "boolean", default: false },
+        unsigned: { type: "boolean", default: false },
         base: { type: "string" },
         "end-with-input": { type: "boolean", default: false },
         help: { type: "boolean", default: false },
@@ -131,6 +135,7 @@ function readOptions(args: string[]): Options | string {
     memory: values.memory,
     quiet: values.quiet,
     tls: values.tls,
+    unsigned: values.unsigned,
     base: values.base,
     endWithInput: values["end-with-input"],
   };

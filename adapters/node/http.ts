@@ -136,8 +136,9 @@ function headersOf(request: HttpRequest, version: string): Headers {
     throw new TypeError("a header of the request has a name or value that HTTP does not allow");
   }
   headers.set("User-Agent", `pbx-agent/${version}`);
-  // Named, because runtimes differ in what they decode where `identity` was asked and not given.
-  headers.set("Accept-Encoding", "gzip");
+  // Named, because runtimes differ in what they decode unasked. Where `identity` was asked and not given,
+  // the bytes are handed on as they came, with their Content-Encoding.
+  if (!headers.has("Accept-Encoding")) headers.set("Accept-Encoding", "gzip");
   return headers;
 }
 

@@ -6,6 +6,7 @@ import { comesBefore, describeFault, type FaultAction, spoil, takeFault } from "
 import type { Answer, Reply, WireRequest } from "./http/message.ts";
 import { lookupIn, remember, type RequestRecord } from "./memory.ts";
 import { hashText, type Portal } from "./portal.ts";
+import { prove } from "./prove.ts";
 import { pathBelow, serve } from "./serve.ts";
 
 /** What answering needs beside the portal. */
@@ -21,7 +22,7 @@ export async function answerAgent(around: Surroundings, request: WireRequest): P
   const path = pathBelow(portal.base, request.target) ?? request.target.replace(/\?.*$/, "");
   const fault = takeFault(portal.memory.faults, request.method, path);
   if (fault?.delay_ms !== undefined) await around.sleep(fault.delay_ms);
-  const reply = replyTo(portal, request, fault);
+  const reply = proven(portal, request, replyTo(portal, request, fault), fault);
   const given = reply.kind === "cut" ? null : reply.answer;
   if (given?.status === 400) noteRefusedEvents(portal, path, request);
 
@@ -45,6 +46,16 @@ export async function answerAgent(around: Surroundings, request: WireRequest): P
 function replyTo(portal: Portal, request: WireRequest, fault: FaultAction | null): Reply {
   if (fault === null) return { kind: "answer", answer: serve(portal, request) };
   return spoil(fault, comesBefore(fault) ? null : serve(portal, request));
+}
+
+function proven(
+  portal: Portal,
+  request: WireRequest,
+  reply: Reply,
+  fault: FaultAction | null,
+): Reply {
+  if (reply.kind === "cut") return reply;
+  return { ...reply, answer: prove(portal, request, reply.answer, fault?.proof) };
 }
 
 function noteRefusedEvents(portal: Portal, path: string, request: WireRequest): void {

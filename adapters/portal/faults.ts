@@ -3,6 +3,23 @@ import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.t
 import { parseBody } from "../../core/protocol/json_body.ts";
 import { type Answer, json, type Reply } from "./http/message.ts";
 
+/** What a portal can get wrong about the signature of an answer (trust.md T2); see docs/portal.md. */
+export const PROOF_FAULTS = [
+  "unsigned",
+  "other_request",
+  "replayed",
+  "component_missing",
+  "extra_parameter",
+  "wrong_key",
+  "impostor",
+  "two_signatures",
+  "content_encoding",
+  "wrong_digest",
+  "tampered",
+] as const;
+/** One of them. */
+export type ProofFault = typeof PROOF_FAULTS[number];
+
 /** What goes wrong. Several may be combined, a delay with anything. */
 export const FaultAction = z.strictObject({
   /** Wait so many milliseconds before anything else. */
@@ -27,6 +44,8 @@ export const FaultAction = z.strictObject({
   cut: z.enum(["before", "after", "midway"]).optional(),
   /** A JSON merge patch (RFC 7396) onto the true answer's body. */
   merge: z.record(z.string(), z.json()).optional(),
+  /** The answer's signature does not hold, in this way. Answers that a fault makes are signed otherwise. */
+  proof: z.enum(PROOF_FAULTS).optional(),
 });
 export type FaultAction = z.infer<typeof FaultAction>;
 

@@ -5,7 +5,7 @@ import { createMemoryStore } from "./store.ts";
 
 /** What an in-process portal is made of; the rest of a portal follows from it. */
 export type InProcessOptions =
-  & Pick<Portal, "state" | "random" | "releaseKeys" | "verify" | "hashBody" | "seal">
+  & Pick<Portal, "state" | "random" | "releaseKeys" | "verify" | "hashBody" | "seal" | "answerKey">
   & { readonly clock: Clock };
 
 /** A portal without sockets that keeps nothing: its rules are called, on a clock that need not be real. */

@@ -1,4 +1,5 @@
 import type { Fault } from "./faults.ts";
+import type { Answer } from "./http/message.ts";
 import { createLookup, type Lookup } from "./lookup.ts";
 import type { PortalState } from "./state.ts";
 
@@ -10,6 +11,8 @@ export interface Memory {
   readonly breaches: Breach[];
   /** Signatures seen, and when. */
   readonly replays: Map<string, number>;
+  /** The last proven answer of 200 by endpoint, for a fault that sends it again. */
+  readonly proven: Map<string, Answer>;
   faults: Fault[];
   /** Made when it is first needed; see {@link lookupIn}. */
   lookup?: Lookup;
@@ -45,7 +48,7 @@ const KEPT = 1000;
 
 /** An empty memory. */
 export function createMemory(): Memory {
-  return { requests: [], breaches: [], replays: new Map(), faults: [] };
+  return { requests: [], breaches: [], replays: new Map(), proven: new Map(), faults: [] };
 }
 
 /** The lookup of this portal's state. */

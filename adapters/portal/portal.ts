@@ -4,6 +4,7 @@ import type { seal } from "../../core/protocol/sealing.ts";
 import type { HashBody, Verify } from "../../core/protocol/signing.ts";
 import type { Secret } from "../../core/secret.ts";
 import { nativeHashBody } from "../native_hash.ts";
+import type { AnswerKey } from "./answer_key.ts";
 import type { Memory } from "./memory.ts";
 import type { Boxes } from "./seal_document.ts";
 import type { PortalState } from "./state.ts";
@@ -34,6 +35,8 @@ export interface Portal {
   readonly seal?: typeof seal;
   /** Boxes that were made before and serve again; without it each is made anew. */
   readonly boxes?: Boxes;
+  /** What proves its answers; without it none is proven. */
+  readonly answerKey?: AnswerKey;
   /** The lab's release keys, first and second. */
   readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
 }

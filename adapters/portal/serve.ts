@@ -1,5 +1,7 @@
+import { decodeBase64 } from "../../core/protocol/base64.ts";
 import { ReleaseVersion } from "../../core/protocol/identifiers.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
+import { nativeContentDigest } from "../native_hash.ts";
 import { artifact } from "./artifact.ts";
 import { authenticate } from "./authenticate.ts";
 import { type Asker, noteBreach } from "./breach.ts";
@@ -30,9 +32,12 @@ export function serve(portal: Portal, request: WireRequest): Answer {
   const { version } = checked.value;
   const asker = askerOf(request);
   if (endpoint.name === "enroll") {
-    return request.headers.has("pbx-agent") || request.headers.has("pbx-signature")
-      ? refuse(400, "invalid_request", "an enrollment is not signed")
-      : enroll(portal, asker, checked.value.body, version);
+    if (request.headers.has("pbx-agent") || request.headers.has("pbx-signature")) {
+      return refuse(400, "invalid_request", "an enrollment is not signed");
+    }
+    const fault = faultOfNonce(checked.value);
+    if (fault !== null) return refuse(400, "invalid_request", fault);
+    return enroll(portal, asker, checked.value.body, version);
   }
   const signer = authenticate(portal, checked.value);
   if (!signer.ok) return signer.error;
@@ -115,6 +120,20 @@ function checkTransport(
   }
   if (method === "GET" && body.length > 0) return bad("GET takes no body");
   return ok({ ...request, body, version: version.data });
+}
+
+/** What is wrong with the two headers that tie the answer to an enrollment (trust.md T2), or null. */
+function faultOfNonce(
+  { headers, body }: Checked,
+): string | null {
+  const nonce = headers.get("pbx-nonce");
+  const digest = headers.get("content-digest");
+  if (digest !== undefined && digest !== nativeContentDigest(body)) {
+    return "Content-Digest is not sha-256=:<base64 of the body's SHA-256>:";
+  }
+  if (nonce === undefined) return null;
+  if (decodeBase64(nonce)?.length !== 16) return "PBX-Nonce is not the base64 of 16 bytes";
+  return digest === undefined ? "PBX-Nonce without Content-Digest" : null;
 }
 
 function isJson(type: string | undefined): boolean {

@@ -7,6 +7,8 @@ import { createNativeSealing } from "../native_sealing.ts";
 import { createNativeSigning } from "../native_signing.ts";
 import type { Admin } from "./admin/admin.ts";
 import { serveAdmin } from "./admin/serve_admin.ts";
+import { decodeBase64, encodeBase64 } from "../../core/protocol/base64.ts";
+import { nativeKeyOf } from "./answer_key.ts";
 import { answerAgent } from "./answer_agent.ts";
 import { FIRST_RELEASE, firstRelease } from "./first_release.ts";
 import { listen, type Listener } from "./http/listener.ts";
@@ -36,6 +38,8 @@ export interface PortalOptions {
   readonly stateDir: string | null;
   /** HTTPS for agents, with a certificate made now. */
   readonly tls?: boolean;
+  /** Proves no answer, as a portal does that does not know trust.md. */
+  readonly unsigned?: boolean;
   /** Path of the protocol's base, `/agent/v1` by default. */
   readonly base?: string;
   readonly clock: Pick<Clock, "now" | "sleep"> & Partial<Pick<Clock, "monotonic">>;
@@ -72,6 +76,9 @@ export async function startPortal(options: PortalOptions): Promise<RunningPortal
   const state = store.load() ?? emptyState(bytesToHex(random.bytes(16)));
   if (state.releases.size === 0) state.releases.set(FIRST_RELEASE, firstRelease());
 
+  state.answerSeed ??= encodeBase64(random.bytes(32));
+  const seed = decodeBase64(state.answerSeed) ?? new Uint8Array(0);
+
   let isDirty = true;
   const portal: Portal = {
     state,
@@ -82,6 +89,7 @@ export async function startPortal(options: PortalOptions): Promise<RunningPortal
     verify: createNativeSigning().verify,
     seal: createNativeSealing().seal,
     boxes: new WeakMap(),
+    ...(options.unsigned === true ? {} : { answerKey: nativeKeyOf(seed) }),
     releaseKeys: options.releaseKeys,
     now: () => clock.now() + state.clockOffsetMs,
     time: () => new Date(clock.now() + state.clockOffsetMs).toISOString(),

@@ -6,6 +6,8 @@ import type { OperationEvent, OperationResult } from "../../core/protocol/operat
 export interface PortalState {
   /** Random text that makes tags opaque: nobody can guess a secret by hashing. */
   readonly salt: string;
+  /** Base64 of the 32-byte Ed25519 seed that signs answers; a state from before has none. */
+  answerSeed?: string;
   clockOffsetMs: number;
   /** By cluster ID. */
   readonly clusters: Map<string, Cluster>;

@@ -1,5 +1,6 @@
 import { stringify } from "yaml";
 import type { JsonObject } from "../../core/json.ts";
+import { portalKeysOf } from "./answer_key.ts";
 import { firstCluster } from "./first_cluster.ts";
 import { issueToken } from "./issue_token.ts";
 import type { RunningPortal } from "./server.ts";
@@ -25,12 +26,14 @@ export function welcome(running: RunningPortal): JsonObject {
   const { serverId } = node;
   const issued = issueToken(portal, { clusterId: cluster.id, nodeName, serverId, expiresAt: null });
   portal.store.save(portal.state);
+  const portalKeys = portalKeysOf(portal.answerKey);
   const config = {
     portal: url,
     cluster_id: cluster.id,
     node_name: nodeName,
     enrollment_token: issued.reveal(),
     metadata_url: adminUrl,
+    ...(portalKeys.length === 0 ? {} : { portal_keys: portalKeys }),
     ...(caPem === undefined ? {} : { ca_file: CA_FILE }),
   };
   return {
@@ -41,6 +44,7 @@ export function welcome(running: RunningPortal): JsonObject {
     server_id: serverId,
     token: issued.reveal(),
     metadata_url: adminUrl,
+    portal_keys: portalKeys,
     config_yaml: stringify(config),
     ...(caPem === undefined ? {} : { ca_pem: caPem }),
   };

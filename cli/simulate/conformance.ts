@@ -58,6 +58,7 @@ async function walk(options: ConformanceArguments, entry: SimulateEntry): Promis
     const report = await runConformance({
       base: options.portal,
       tokens: tokens.value,
+      portalKeys: options.portalKeys,
       releaseKeys: isLab ? releaseKeys : [...entry.releaseKeys, ...releaseKeys],
       agentVersion: VERSION,
       arch: "amd64",

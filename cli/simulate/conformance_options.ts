@@ -14,6 +14,7 @@ export interface ConformanceArguments {
   /** Asks whoever runs it to do at the portal what no agent can. */
   readonly ask: boolean;
   readonly releaseKeys: readonly Uint8Array[];
+  readonly portalKeys: readonly Uint8Array[];
   readonly caFile: string | null;
   readonly patient: boolean;
   readonly burst: number;
@@ -37,6 +38,7 @@ whether the portal keeps it. Agents that it enrolls stay enrolled: use a cluster
   --release-key K   ${
     lab ? "in the place of the lab's" : "beside the built-in ones"
   }: a release key, ${"base64 of 32 bytes; may be repeated"}
+  --portal-key K    what the portal signs its answers with, base64 of 32 bytes; may be given twice
   --ca FILE         certificates to trust beside the runtime's own, PEM
   --patient         also what takes another two minutes
   --burst N         sends N reports in a row, to see a 429
@@ -66,6 +68,7 @@ export function parseConformance(
         admin: { type: "string" },
         ask: { type: "boolean", default: false },
         "release-key": { type: "string", multiple: true },
+        "portal-key": { type: "string", multiple: true },
         ca: { type: "string" },
         patient: { type: "boolean", default: false },
         burst: { type: "string", default: "0" },
@@ -98,12 +101,17 @@ export function parseConformance(
   if (keys.some((key) => key === null || !isEd25519PublicKey(key))) {
     return fail("--release-key: is not the base64 of the 32 bytes of a proper Ed25519 public key");
   }
+  const portalKeys = (values["portal-key"] ?? []).map(decodeBase64);
+  if (portalKeys.length > 2 || portalKeys.some((key) => key === null || !isEd25519PublicKey(key))) {
+    return fail("--portal-key: is not the base64 of a proper Ed25519 public key, once or twice");
+  }
   return ok({
     portal: portal.value,
     tokens: tokens ?? null,
     admin: admin ?? null,
     ask,
     releaseKeys: keys.filter((key) => key !== null),
+    portalKeys: portalKeys.filter((key) => key !== null),
     caFile: values.ca ?? null,
     patient: values.patient,
     burst: Number(values.burst),

@@ -17,9 +17,9 @@ import { sealerTo } from "./rotation.ts";
 
 /**
  * What the boxes of an answer are judged by (trust.md T1): whether unbound ones are refused, and which of
- * them are stored already.
+ * them are stored already. `isBinding`: the answer itself says, proven, that every box in it is bound.
  */
-export async function boxRules(context: BoundContext): Promise<BoxRules> {
+export async function boxRules(context: BoundContext, isBinding = false): Promise<BoxRules> {
   const { identity, store } = context;
   const { desired, operation } = store.state;
   const bootstrap = await loadBootstrap(context.ports.disk);
@@ -27,7 +27,7 @@ export async function boxRules(context: BoundContext): Promise<BoxRules> {
     ? bootstrap.value.value.boxes ?? {}
     : {};
   return {
-    isBoundRequired: requiresBound(context),
+    isBoundRequired: isBinding || requiresBound(context),
     known: { ...operation?.boxes, ...desired?.boxes, ...enrolled },
     sealTo: sealerTo(context, identity.current.keys),
   };

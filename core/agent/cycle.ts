@@ -5,13 +5,13 @@ import { isJsonObject, type JsonValue } from "../json.ts";
 import { type ClusterLook, whyNotAgent } from "../state/custody.ts";
 import { accept, refuse } from "./accept.ts";
 import type { BoundContext } from "./context.ts";
-import { bindStored, boxRules } from "./boxes.ts";
+import { bindStored, boxRules, demandBound } from "./boxes.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
 import { createLeader, type Leader } from "../cluster/leader.ts";
 import { type ClusterKeeper, openClusterKeeper } from "./converge_cluster.ts";
 import { type HostKeeper, openHostKeeper } from "./converge_host.ts";
 import { custodyBy, custodyOfNode, judgeCluster } from "./custody.ts";
-import { exchange, judgeOffset, type Outcome } from "./exchange.ts";
+import { exchange, judgeOffset, type Outcome, type SignedRequest } from "./exchange.ts";
 import { judgeSyncAnswer } from "./judge.ts";
 import { openOwnUpdate, type OwnUpdate } from "./own_update.ts";
 import { leadsCluster } from "./leads.ts";
@@ -111,12 +111,12 @@ function needsApi(operation: OfferedOperation | null): boolean {
   return operation !== null && definitionOf(operation.kind)?.needsApi === true;
 }
 
-/** Reports and receives (protocol §4). `once`: exactly one request, whatever comes back. */
+/** Reports and receives (protocol §4). `once`: one request, with this pair of keys, whatever comes back. */
 export async function sync(
   context: BoundContext,
   parts: CycleParts,
   observation: Observation & { readonly look: ClusterLook },
-  once = false,
+  once?: SignedRequest["once"],
 ): Promise<Synced> {
   await parts.update.settle(context);
   const { apiUp, look } = observation;
@@ -138,7 +138,7 @@ export async function sync(
     method: "POST",
     path: "/sync",
     body: report as unknown as JsonValue,
-    once,
+    ...(once === undefined ? {} : { once }),
   });
   switch (outcome.do) {
     case "apply": {
@@ -185,11 +185,14 @@ async function receive(
     readonly at: number;
   },
 ): Promise<Synced> {
+  // With keys an answer gets here only if it is proven; without, anybody could have said it (trust.md T1).
+  const isBinding = context.config.trust.portalKeys.length > 0 && isJsonObject(body) &&
+    body["sealing"] === "bound";
   const judgement = judgeSyncAnswer(
     body,
     context.identity.sealingKeys,
     unfit,
-    hasBoxes(body) ? await boxRules(context) : undefined,
+    hasBoxes(body) ? await boxRules(context, isBinding) : undefined,
   );
   if (judgement.kind === "malformed") {
     await context.channels.failed("sync");
@@ -216,6 +219,7 @@ async function receive(
   if (isPlausibleTime(judgement.portalTime)) {
     await context.time.told(judgement.portalTime, sent.at);
   }
+  if (isBinding) await demandBoundBoxes(context);
   await bindLater(context, parts);
   await noteSynced(context, parts.releases);
   const { clock } = context.ports;
@@ -238,6 +242,14 @@ async function bindLater(context: BoundContext, { update }: CycleParts): Promise
   const bound = await bindStored(context);
   if (!bound.ok) {
     context.ports.log.write("warn", "boxes_not_bound", `${bound.error}; will try again`);
+  }
+}
+
+/** What the disk does not take is demanded again with the next answer. */
+async function demandBoundBoxes(context: BoundContext): Promise<void> {
+  const demanded = await demandBound(context);
+  if (!demanded.ok) {
+    context.ports.log.write("warn", "bound_boxes_not_stored", `${demanded.error}; will try again`);
   }
 }
 

@@ -1,7 +1,8 @@
 import { isJsonObject } from "../json.ts";
 import { sha256 } from "@noble/hashes/sha2.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
-import { type Meaning, meaningOf } from "../protocol/answer.ts";
+import type { Meaning } from "../protocol/answer.ts";
+import { contentDigest } from "../protocol/answer_signature.ts";
 import { backoffMs } from "../protocol/backoff.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
 import { EnrollAnswer, type EnrollRequest } from "../protocol/enroll.ts";
@@ -16,9 +17,9 @@ import type { Secret } from "../secret.ts";
 import { saveBootstrap } from "../state/bootstrap.ts";
 import { type Identity, saveIdentity } from "../state/identity.ts";
 import type { Context } from "./context.ts";
-import { correctedNow } from "./context.ts";
 import { sealingKeysOf } from "./identity_holder.ts";
 import { CONNECT_MS, MAX_BODY, TOTAL_MS } from "./exchange.ts";
+import { judgeAnswer, plainAnswer } from "./read_answer.ts";
 import { sealerTo } from "./rotation.ts";
 import { clearTrouble, noteTrouble } from "./trouble.ts";
 
@@ -146,20 +147,32 @@ async function enrollRequest(
   };
 }
 
+/** What ties the answer to one request, where the answer has to be proven (trust.md T2). */
+const NONCE_BYTES = 16;
+
 /** Sends the request; null when the program ends. */
 async function ask(context: Context, request: EnrollRequest): Promise<Meaning | null> {
+  const body = utf8ToBytes(JSON.stringify(request));
+  const isProven = context.config.trust.portalKeys.length > 0;
+  const nonce = isProven ? encodeBase64(context.ports.random.bytes(NONCE_BYTES)) : "";
+  const digest = isProven ? (context.contentDigest ?? contentDigest)(body) : "";
   const reply = await context.ports.http.request({
     method: "POST",
     url: `${context.config.portal}/enroll`,
-    headers: { "PBX-Protocol": "1", "Content-Type": "application/json" },
-    body: utf8ToBytes(JSON.stringify(request)),
+    headers: {
+      "PBX-Protocol": "1",
+      "Content-Type": "application/json",
+      ...(isProven ? { "PBX-Nonce": nonce, "Content-Digest": digest } : {}),
+      ...plainAnswer(context),
+    },
+    body,
     totalMs: TOTAL_MS,
     connectMs: CONNECT_MS,
     maxBytes: MAX_BODY,
     signal: context.stop,
   });
   if (!reply.ok && reply.error.code === "aborted") return null;
-  const meaning = meaningOf(reply, correctedNow(context));
+  const { meaning } = judgeAnswer(context, reply, { kind: "enroll", nonce, digest });
   if (!("message" in meaning)) return meaning;
   // A portal that quotes the token in its refusal must not bring it into the log and the state.
   return { ...meaning, message: meaning.message.replaceAll(request.token, "[secret]") };

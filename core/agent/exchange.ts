@@ -1,14 +1,21 @@
 import type { JsonValue } from "../json.ts";
-import { type Meaning, meaningOf } from "../protocol/answer.ts";
+import type { Meaning } from "../protocol/answer.ts";
 import type { Body } from "../protocol/json_body.ts";
 import { encodeBase64 } from "../protocol/base64.ts";
-import { MAX_REFUSALS, type Memory, type Reaction, reactionTo } from "../protocol/reaction.ts";
+import {
+  FRESH_MEMORY,
+  MAX_REFUSALS,
+  type Memory,
+  type Reaction,
+  reactionTo,
+} from "../protocol/reaction.ts";
 import { hashBody, signedBytesOf } from "../protocol/signing.ts";
 import type { KeyPairs } from "../state/identity.ts";
 import type { ChannelName } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
 import { pairsOf } from "./identity_holder.ts";
+import { judgeAnswer, noteAnswer, plainAnswer } from "./read_answer.ts";
 
 /** Largest body in either direction, bytes decoded (protocol §1). */
 export const MAX_BODY = 262_144;
@@ -24,8 +31,11 @@ export interface SignedRequest {
   readonly path: string;
   /** The JSON body; none for GET. */
   readonly body?: JsonValue;
-  /** Exactly one request, whatever comes back: nothing is signed a second time. */
-  readonly once?: boolean;
+  /**
+   * One request, signed again only after `clock_skew`, and once. `pair`: with which pair of keys, counted
+   * through those that a rotation under way leaves; it is not tried with another one.
+   */
+  readonly once?: { readonly pair: number };
 }
 
 /** What a signed request came to, with the waiting already booked on its channel. */
@@ -71,15 +81,20 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
     : context.requests.untilOwnSecond(correctedNow(context));
   if (own > 0) await context.ports.clock.sleep(own, context.stop);
 
-  let keys = request.once === true ? anyPair(context) : context.identity.current.keys;
+  let keys = pairFor(context, request);
+  if (request.once !== undefined) context.requests.remember(key, FRESH_MEMORY);
   const refused: KeyPairs[] = [];
   while (true) {
     const sent = context.ports.clock.monotonic();
-    const reply = await send(context, request, { body, digest }, keys);
+    const { reply, signature } = await send(context, request, { body, digest }, keys);
     if (!reply.ok && reply.error.code === "aborted") return { do: "aborted" };
-    const meaning = forNow(request, meaningOf(reply, correctedNow(context)));
+    const judged = judgeAnswer(context, reply, { kind: "signed", signature });
+    const noted = noteAnswer(context, request.channel ?? request.path, judged);
+    // Only where there is something to note: what is due beside this must not overtake a refusal.
+    if (noted !== null) await noted;
+    const meaning = forNow(request, judged.meaning);
     // While a key rotation is under way, a 401 counts only after both keys were refused (protocol §1).
-    if (meaning.kind === "unauthorized" && request.once !== true) {
+    if (meaning.kind === "unauthorized" && request.once === undefined) {
       refused.push(keys);
       // As they are now: the rotation may have gone on while the answer was under way.
       const untried = pairsOf(context.identity.current).find((pair) => !refused.includes(pair));
@@ -93,7 +108,7 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
     context.requests.remember(key, inARow(request, meaning, memory));
     noteDemand(context, request, meaning);
     if (reaction.do === "sign_again") {
-      if (request.once !== true) continue;
+      if (request.once === undefined || meaning.kind === "clock_skew") continue;
       return { do: "back_off", code: meaning.kind, message: "the one request was not taken" };
     }
     if (reaction.do === "apply") {
@@ -132,14 +147,12 @@ function noteDemand(
   }
 }
 
-/**
- * Where only one request may be made, a rotation under way leaves two pairs that the portal may know: one
- * by chance, so that after some starts either was tried.
- */
-function anyPair({ identity, ports }: BoundContext): KeyPairs {
+/** Where only one request may be made, a rotation under way leaves two pairs that the portal may know. */
+function pairFor({ identity }: BoundContext, { once }: SignedRequest): KeyPairs {
+  const { keys } = identity.current;
+  if (once === undefined) return keys;
   const pairs = pairsOf(identity.current);
-  const chosen = pairs.length === 1 ? 0 : Math.floor(ports.random.fraction() * pairs.length);
-  return pairs[chosen] ?? identity.current.keys;
+  return pairs[once.pair % pairs.length] ?? keys;
 }
 
 /** Whether the portal refused this request so often that it is not sent again before a restart. */
@@ -213,15 +226,16 @@ async function send(
   const now = Math.floor(correctedNow(context) / 1000);
   const second = context.requests.secondFor(`${request.method} ${request.path}`, digest, now);
   const bytes = signedBytesOf({ method: request.method, path, timestamp: second }, digest);
-  const signature = await context.sign(keys.signing, bytes);
-  return await context.ports.http.request({
+  const signature = encodeBase64(await context.sign(keys.signing, bytes));
+  const reply = await context.ports.http.request({
     method: request.method,
     url,
     headers: {
       "PBX-Protocol": "1",
       "PBX-Agent": context.binding.agent_id,
       "PBX-Timestamp": String(second),
-      "PBX-Signature": encodeBase64(signature),
+      "PBX-Signature": signature,
+      ...plainAnswer(context),
       ...(request.body === undefined ? {} : { "Content-Type": "application/json" }),
     },
     ...(request.body === undefined ? {} : { body }),
@@ -230,6 +244,7 @@ async function send(
     maxBytes: MAX_BODY,
     signal: context.stop,
   });
+  return { reply, signature };
 }
 
 async function learnTime(

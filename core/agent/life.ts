@@ -19,8 +19,9 @@ export type LifeEvent =
  * Where it begins is what the files say ({@link stageAtStart}).
  * On another server (`server_differs`) an enrolled agent stands still, and what it goes on as, should the
  * metadata service take that back, its files say as at a start.
- * Refused, revoked and identity_unreadable are idle: the program runs on, leaves everything alone, and
- * only a restart asks again. Syncing already goes on while k3s starts, so that a node whose API never
+ * Refused, revoked and identity_unreadable are idle: the program runs on and leaves everything alone. A
+ * revoked agent asks again once an hour, the others only after a restart. Syncing already goes on while k3s
+ * starts, so that a node whose API never
  * comes up can be seen and restored (protocol §4).
  */
 export const TRANSITIONS: Readonly<Record<Stage, Partial<Readonly<Record<LifeEvent, Stage>>>>> = {

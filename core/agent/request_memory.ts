@@ -19,6 +19,8 @@ export interface RequestMemory {
   untilOwnSecond(now: number): number;
   /** Requests of this kind are taken from the agent of `release` only (426); null: not any more. */
   demand(kind: string, release: string | null): void;
+  /** The channels whose last answer under 500 was not proven. */
+  readonly unproven: Set<string>;
   /** The release whose agent the portal demands, the sync's before any other's; null: none. */
   demanded(): string | null;
 }
@@ -59,6 +61,7 @@ export function openRequestMemory(startedIn?: number): RequestMemory {
       demands.delete(kind);
       if (release !== null) demands.set(kind, release);
     },
+    unproven: new Set(),
     demanded: () => demands.get("sync") ?? [...demands.values()].at(-1) ?? null,
   };
 }

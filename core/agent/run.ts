@@ -21,7 +21,7 @@ import type { Stage } from "../state/state.ts";
 import type { ProgramInfo } from "./program_info.ts";
 import { liveOnServer } from "./server_guard.ts";
 import { openRequestMemory } from "./request_memory.ts";
-import { knock } from "./knock.ts";
+import { knock, waitToKnock } from "./knock.ts";
 import { serve } from "./serve.ts";
 import { type Beginning, readBeginning, serverOf } from "./start.ts";
 import { noteTrouble } from "./trouble.ts";
@@ -123,6 +123,8 @@ async function live(context: Context, beginning: Beginning): Promise<"stopped" |
   let stage: Stage = beginning.stage;
   let identity = beginning.identity;
   let holder: IdentityHolder | null = null;
+  let pair: number | null = null;
+  const running = { operation: false };
   log.write("info", "stage", `the agent starts as ${stage}`, { stage });
 
   const move = async (event: LifeEvent) => {
@@ -163,26 +165,28 @@ async function live(context: Context, beginning: Beginning): Promise<"stopped" |
           await move("k3s_started");
         }
         holder ??= hold(context, identity);
-        const end = await serve(await settle(context, holder), move);
+        const end = await serve(await settle(context, holder), move, running);
         if (end === "aborted") return "stopped";
         if (end === "installed") return "updated";
         await noteRevoked(context);
         await move("identity_revoked");
-        await idle(context);
-        return "stopped";
+        await waitToKnock(context);
+        break;
       }
       case "revoked":
         holder ??= hold(context, identity);
-        if (await knock(await settle(context, holder))) {
+        // Which pair comes first is by chance: an agent that is restarted within the hour tries both.
+        pair ??= Math.round(context.ports.random.fraction());
+        if (await knock(await settle(context, holder), pair++)) {
           await move("identity_accepted");
           break;
         }
         if (context.stop.aborted) return "stopped";
         // A 200 that a 401 followed has cleared it.
         await context.store.keep((state) => ({ ...state, revoked: true }));
-        log.write("error", "idle", "this identity is revoked: the cluster is left as it is");
-        await idle(context);
-        return "stopped";
+        log.write("error", "revoked", "this identity is revoked: will ask again in about an hour");
+        await waitToKnock(context);
+        break;
       case "other_server":
         // Stands still outside of this life, so that not even a file of it is read.
         throw new Error("nobody lives on another server");

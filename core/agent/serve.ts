@@ -30,6 +30,14 @@ const MAX_BOOT_PAUSE_MS = 60_000;
 /** How serving ended. `installed`: another version of the program is in place. */
 export type ServeEnd = "revoked" | "aborted" | "installed";
 
+/**
+ * What runs beside serving, and longer than that: an operation that has stopped k3s goes to its end although
+ * the identity was revoked, and must not be begun a second time once that counts again.
+ */
+export interface Running {
+  operation: boolean;
+}
+
 /** A thing to do again and again. `due`: on the monotonic clock; null: nothing to do. */
 interface Task {
   due(): number | null;
@@ -38,11 +46,12 @@ interface Task {
 
 /**
  * The life of an enrolled agent: cycles, the first start of k3s beside them, and events, each in its own
- * rhythm, one at a time. `moved` hears of the first start's end.
+ * rhythm, one at a time. `moved` hears of the first start's end; `running` is of the whole program.
  */
 export async function serve(
   bound: BoundContext,
   moved: (event: LifeEvent) => Promise<void>,
+  running: Running = { operation: false },
 ): Promise<ServeEnd> {
   const context = { ...bound, ports: { ...bound.ports, k8s: guardedK8s(bound) } };
   const waker = openWaker(context.stop);
@@ -57,7 +66,7 @@ export async function serve(
     cycleTask(context, parts),
     firstStartTask(context, moved),
     eventsTask(context),
-    operationTask(context, { leader: parts.leader, waker, over: operations.signal }),
+    operationTask(context, { leader: parts.leader, waker, over: operations.signal, running }),
   ];
   const { clock } = context.ports;
   while (!context.stop.aborted) {
@@ -235,30 +244,30 @@ interface Beside {
   readonly waker: Waker;
   /** Aborts when serving is over: a revoked agent leaves the cluster alone. */
   readonly over: AbortSignal;
+  readonly running: Running;
 }
 
 /** An operation runs beside the other tasks, which go on: a restore takes minutes. */
-function operationTask(context: BoundContext, { leader, waker, over }: Beside): Task {
+function operationTask(context: BoundContext, { leader, waker, over, running }: Beside): Task {
   const { clock, log } = context.ports;
   // Of one server the agent leads; that its API is up is what the call itself shows.
   const look = { seen: null, hold: null };
   const leads = () => leadsCluster(context.store.state, { leader, apiUp: true, look });
   const cut = { ...context, stop: eitherOf(context.stop, over) };
-  let running = false;
   return {
     due() {
       const { operation } = context.store.state;
-      const waits = operation !== null && operation.result === undefined && !running;
+      const waits = operation !== null && operation.result === undefined && !running.operation;
       return waits ? clock.monotonic() : null;
     },
     run() {
-      running = true;
+      running.operation = true;
       const kind = context.store.state.operation?.kind ?? "";
       const goesOn = definitionOf(kind)?.stopsK3s !== undefined;
       void operate(goesOn ? context : cut, waker.wake, undefined, leads)
         .catch((cause) => log.write("error", "operation_fault", String(cause)))
         .finally(() => {
-          running = false;
+          running.operation = false;
           waker.wake();
         });
       return Promise.resolve(null);

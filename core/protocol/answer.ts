@@ -57,6 +57,13 @@ export function meaningOf(reply: Result<Reply, NoReply>, correctedNow: number): 
   }`;
 
   if (status === 400 && code === "replayed") return { kind: "replayed" };
+  if (ONLY_BY_THE_PORTAL.includes(status) && !(isJson(headers) && isCode(error?.code))) {
+    return {
+      kind: "trouble",
+      code: "not_the_portal",
+      message: `${status} without the protocol's error body: a proxy answered, not the portal`,
+    };
+  }
   if (status === 401) return { kind: "unauthorized", code, message };
   if (status === 409 && code === "clock_skew") {
     const portalTime = plausibleTime(error?.time);
@@ -76,6 +83,31 @@ export function meaningOf(reply: Result<Reply, NoReply>, correctedNow: number): 
   return { kind: "trouble", code: `http_${status}`, message };
 }
 
+/** Proxies answer with these too, so that they count only with an error body of the protocol. */
+const ONLY_BY_THE_PORTAL = [401, 403, 407];
+
+function isCode(code: string | undefined): boolean {
+  return code !== undefined && /^[a-z0-9_]+$/.test(code);
+}
+
+/** Whether only the portal can have said this: it has a body of the protocol, or says what only that asks for. */
+export function isOfPortal(meaning: Meaning): boolean {
+  switch (meaning.kind) {
+    case "success":
+    case "unauthorized":
+    case "replayed":
+    case "clock_skew":
+      return true;
+    case "rejected":
+      return meaning.code !== "";
+    case "too_old":
+      return meaning.release !== null;
+    case "wait":
+    case "trouble":
+      return false;
+  }
+}
+
 /** Milliseconds since the epoch: a clock is corrected by no time that a clock cannot show. */
 const EARLIEST = Date.UTC(2000, 0);
 const LATEST = Date.UTC(9000, 0);
@@ -93,8 +125,8 @@ export function isPlausibleTime(instant: number): boolean {
 }
 
 function success(headers: Reply["headers"], bytes: Uint8Array): Meaning {
-  const type = headers["content-type"] ?? "";
-  if (!/^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type.trim())) {
+  if (!isJson(headers)) {
+    const type = headers["content-type"] ?? "";
     return {
       kind: "trouble",
       code: "malformed_answer",
@@ -105,6 +137,11 @@ function success(headers: Reply["headers"], bytes: Uint8Array): Meaning {
   return body.ok
     ? { kind: "success", body: body.value.value, unfit: body.value.unfit }
     : { kind: "trouble", code: "malformed_answer", message: body.error.message };
+}
+
+function isJson(headers: Reply["headers"]): boolean {
+  const type = headers["content-type"] ?? "";
+  return /^application\/(?:[\w.+-]+\+)?json\s*(?:;|$)/i.test(type.trim());
 }
 
 function errorBody(bytes: Uint8Array): ErrorBody["error"] | null {

@@ -25,6 +25,8 @@ export const CONDITION_CODES = [
   "release_older",
   "release_expired",
   "release_below_minimum",
+  "answer_unproven",
+  "not_the_portal",
 ] as const;
 
 /** A condition's code. */

@@ -17,6 +17,9 @@ export type EnrollReaction =
   /** Nothing more to try with what this node has: idle. */
   | { readonly do: "idle"; readonly code: string; readonly message: string };
 
+/** The codes of a 401 that say something about the token; any other one is as 400 (protocol §3). */
+const OF_THE_TOKEN = ["invalid_token", "token_used", "token_expired", "server_mismatch"];
+
 /** The reaction to an answer, and the memory after it (protocol §3, its table). */
 export function enrollReactionTo(
   meaning: Meaning,
@@ -33,8 +36,11 @@ export function enrollReactionTo(
         memory,
       };
     case "unauthorized": {
+      if (!OF_THE_TOKEN.includes(meaning.code)) {
+        return rejected(401, meaning.code, meaning.message, memory);
+      }
       const tokenRefused = memory.tokenRefused + 1;
-      const code = meaning.code || "unauthorized";
+      const { code } = meaning;
       return {
         reaction: tokenRefused >= MAX_REFUSALS
           ? {

@@ -1,3 +1,4 @@
+import type { ContentDigest } from "./answer_signature.ts";
 import type { DerivePublicKeys } from "./public_keys.ts";
 import type { OpenBox, Seal } from "./sealing.ts";
 import type { HashBody, Sign, Verify } from "./signing.ts";
@@ -6,7 +7,7 @@ import type { HashBody, Sign, Verify } from "./signing.ts";
 export interface KeyWork {
   /** How requests are signed. */
   readonly sign?: Sign;
-  /** How releases are verified. */
+  /** How releases and answers are verified. */
   readonly verify?: Verify;
   /** How sealed boxes are opened. */
   readonly openBox?: OpenBox;
@@ -16,4 +17,6 @@ export interface KeyWork {
   readonly publicKeys?: DerivePublicKeys;
   /** How the bodies of requests are hashed. */
   readonly hashBody?: HashBody;
+  /** How the bodies of answers are hashed. */
+  readonly contentDigest?: ContentDigest;
 }

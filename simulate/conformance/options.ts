@@ -13,6 +13,8 @@ export interface ConformanceOptions {
   readonly tokens: readonly TokenEntry[];
   /** Public halves of the release keys, 32 bytes each; none: signatures of manifests are not judged. */
   readonly releaseKeys: readonly Uint8Array[];
+  /** Public halves of the portal's keys, 32 bytes each; none: the proof of answers is not judged. */
+  readonly portalKeys: readonly Uint8Array[];
   /** What the kit says it is; the same as in the client's `User-Agent`. */
   readonly agentVersion: string;
   readonly arch: Arch;

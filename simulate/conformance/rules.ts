@@ -11,6 +11,7 @@ export interface Rule {
 const SECOND_AGENT = "a token for a second node (--tokens)";
 const OPERATION =
   "an operation that is offered to the first node (--admin, --ask, or queued before)";
+const KEY = "the portal's public key (--portal-key)";
 const HANDS = "somebody who does it meanwhile (--admin or --ask)";
 
 /** Every rule that is tried, in the order in which they are told. */
@@ -36,6 +37,34 @@ export const RULES = {
     paragraph: "§1",
     title: "A 429 has Retry-After, in seconds or as an HTTP date",
     needs: `a 429: ${HANDS}, or more requests than the portal takes (--burst N)`,
+  },
+
+  "proof.plain": { paragraph: "§1", title: "No answer is encoded: identity was asked", needs: KEY },
+  "proof.signed": { paragraph: "§1", title: "Every answer under 500 is signed", needs: KEY },
+  "proof.digest": {
+    paragraph: "§1",
+    title: "Content-Digest is that of the body, in its one form",
+    needs: KEY,
+  },
+  "proof.replayed": {
+    paragraph: "§1",
+    title: "No request gets the signed answer to one before",
+    needs: KEY,
+  },
+  "proof.components": {
+    paragraph: "§1",
+    title: "A signature covers exactly the components of its endpoint",
+    needs: KEY,
+  },
+  "proof.parameters": {
+    paragraph: "§1",
+    title: "There is one signature, pbx, with created, keyid and alg and nothing more",
+    needs: KEY,
+  },
+  "proof.request": {
+    paragraph: "§1",
+    title: "A signature is the portal's key's, over this answer to this request",
+    needs: KEY,
   },
 
   "request.largest": { paragraph: "§1", title: "A body of 262,144 bytes is taken" },

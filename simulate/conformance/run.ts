@@ -8,6 +8,7 @@ import { walkManifests } from "./manifests.ts";
 import { judgeAll } from "./observed.ts";
 import { walkOperations } from "./operations.ts";
 import type { ConformanceOptions } from "./options.ts";
+import { judgeProofs } from "./proofs.ts";
 import { walkOwner } from "./owner.ts";
 import { walkRotation } from "./rotation.ts";
 import { walkSignatures } from "./signatures.ts";
@@ -69,6 +70,7 @@ export async function runConformance(
     }
   }
   judgeAll(kit);
+  judgeProofs(kit);
   const rules = kit.book.verdicts().map((verdict) => tellWhy(kit, verdict));
   const count = (kind: Verdict["verdict"]) => rules.filter((rule) => rule.verdict === kind).length;
   return ok({

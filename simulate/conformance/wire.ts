@@ -1,6 +1,8 @@
 import type { JsonValue } from "../../core/json.ts";
-import type { Clock } from "../../core/ports/clock.ts";
 import type { Http } from "../../core/ports/http.ts";
+import type { Random } from "../../core/ports/random.ts";
+import { contentDigest, type RequestProof } from "../../core/protocol/answer_signature.ts";
+import { decodeBase64, encodeBase64 } from "../../core/protocol/base64.ts";
 
 /** An answer as it came. */
 export interface Answer {
@@ -22,6 +24,8 @@ export interface Exchange {
   /** Null where none came; `failure` says why. */
   readonly answer: Answer | null;
   readonly failure: string | null;
+  /** What of the request the answer's signature has to cover; null where there is nothing to cover. */
+  readonly request: RequestProof | null;
 }
 
 /** A request below the base. */
@@ -52,10 +56,18 @@ const MOST_TIMEOUTS = 3;
 const TOTAL_MS = 30_000;
 const CONNECT_MS = 10_000;
 
+/** What a wire is made of. */
+export interface WireOptions {
+  readonly http: Http;
+  readonly random: Random;
+  /** With any, requests ask for proven answers as an agent does. */
+  readonly portalKeys: readonly Uint8Array[];
+}
+
 /** A wire to the portal at `base`. */
 export function createWire(
   base: string,
-  ports: { readonly http: Http; readonly clock: Pick<Clock, "now"> },
+  { http, random, portalKeys }: WireOptions,
 ): Wire {
   const exchanges: Exchange[] = [];
   let timeouts = 0;
@@ -66,12 +78,15 @@ export function createWire(
     async send({ method, path, headers, body, as }) {
       const sent = `${method} ${path}${as === "" ? "" : `, ${as}`}`;
       if (timeouts === MOST_TIMEOUTS) {
-        return { sent, answer: null, failure: "not sent: the portal no longer answers" };
+        const failure = "not sent: the portal no longer answers";
+        return { sent, answer: null, failure, request: null };
       }
-      const reply = await ports.http.request({
+      const proving = portalKeys.length === 0 ? {} : provingHeaders(path, body, random);
+      const all = { ...headers, ...proving };
+      const reply = await http.request({
         method,
         url: base + path,
-        headers,
+        headers: all,
         ...(body === undefined ? {} : { body }),
         totalMs: TOTAL_MS,
         connectMs: CONNECT_MS,
@@ -82,11 +97,27 @@ export function createWire(
         sent,
         answer: reply.ok ? { ...reply.value, json: jsonOf(reply.value.body) } : null,
         failure: reply.ok ? null : `${reply.error.code}: ${reply.error.message}`,
+        request: requestProofOf(all),
       };
       exchanges.push(exchange);
       return exchange;
     },
   };
+}
+
+/** What an agent with `portal_keys` sends beside the rest (trust.md T2). */
+function provingHeaders(path: string, body: Uint8Array | undefined, random: Random) {
+  const plain = { "Accept-Encoding": "identity" };
+  if (path !== "/enroll" || body === undefined) return plain;
+  const nonce = encodeBase64(random.bytes(16));
+  return { ...plain, "PBX-Nonce": nonce, "Content-Digest": contentDigest(body) };
+}
+
+function requestProofOf(headers: Readonly<Record<string, string>>): RequestProof | null {
+  const { "PBX-Nonce": nonce, "Content-Digest": digest } = headers;
+  if (nonce !== undefined && digest !== undefined) return { kind: "enroll", nonce, digest };
+  const signature = headers["PBX-Signature"] ?? "";
+  return decodeBase64(signature)?.length === 64 ? { kind: "signed", signature } : null;
 }
 
 function jsonOf(body: Uint8Array): JsonValue | undefined {

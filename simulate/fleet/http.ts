@@ -61,7 +61,7 @@ export function createFleetHttp(options: FleetHttpOptions): FleetHttp {
       if (fault !== null) return fail(fault);
       // Its program was killed: nobody hears of an answer, and none is missing.
       if (isClosed) return fail(httpError("aborted", url, "ended by the simulation"));
-      return await decode(answer, url, request.maxBytes);
+      return await decode(answer, url, request);
     } finally {
       limits.clear();
     }
@@ -184,7 +184,8 @@ function encode(url: URL, request: HttpRequest, version: string): Uint8Array {
     }
     head += `${name}: ${value}\r\n`;
   }
-  head += `User-Agent: pbx-agent/${version}\r\nAccept: */*\r\nAccept-Encoding: gzip\r\n`;
+  head += `User-Agent: pbx-agent/${version}\r\nAccept: */*\r\n`;
+  if (!wantsPlain(request)) head += "Accept-Encoding: gzip\r\n";
   if (body !== undefined || method !== "GET") head += `Content-Length: ${body?.length ?? 0}\r\n`;
   const first = `${head}\r\n`;
   const whole = new Uint8Array(first.length + (body?.length ?? 0));
@@ -193,16 +194,22 @@ function encode(url: URL, request: HttpRequest, version: string): Uint8Array {
   return whole;
 }
 
+/** Whether the request says itself what its answer may be encoded with, which is then handed on as it came. */
+function wantsPlain({ headers }: HttpRequest): boolean {
+  return Object.keys(headers).some((name) => name.toLowerCase() === "accept-encoding");
+}
+
 async function decode(
   answer: RawAnswer | "too_large" | "cut",
   url: URL,
-  maxBytes: number,
+  request: HttpRequest,
 ): Promise<Exchange> {
+  const { maxBytes } = request;
   const tooLarge = () => httpError("too_large", url, `the answer is over ${maxBytes} bytes`);
   if (answer === "too_large") return fail(tooLarge());
   if (answer === "cut") return fail(httpError("cut", url, "the connection ended in the middle"));
   const { status, headers } = answer;
-  if (headers["content-encoding"]?.toLowerCase() !== "gzip") {
+  if (wantsPlain(request) || headers["content-encoding"]?.toLowerCase() !== "gzip") {
     return ok({ status, headers, body: answer.body });
   }
   try {

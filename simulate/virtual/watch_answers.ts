@@ -12,6 +12,8 @@ const MAX_SKEW_MS = 50_000;
 const SETTLED_MS = 120_000;
 /** Answers of 401 that one process may get: by either key, and for what was under way. */
 const MOST_REVOKED = 4;
+/** A revoked agent asks again no sooner than this, milliseconds; an answer may come twice within it. */
+const REVOKED_QUIET_MS = 45 * 60_000;
 
 /** What the portal's own rules say to a request: an agent never breaks one. */
 export function watchAnswers(watched: Watched) {
@@ -57,6 +59,7 @@ export function watchAnswers(watched: Watched) {
   /** How far ahead of the portal's the clock was that state.json has the offset of; null: not known. */
   let keptFor: number | null = null;
   let isLearning = false;
+  let refusedAt = -Infinity;
   /** When a clock showed another time last, milliseconds since the beginning. */
   let steppedAt = -Infinity;
   /** How far ahead the portal's clock was when it made an answer. */
@@ -85,8 +88,11 @@ export function watchAnswers(watched: Watched) {
       checkOffset(request, answer);
       // A bad signature is refused too, while a rotation of keys is under way.
       if (answer.status !== 401 || errorOf(answer).code !== "revoked") return;
+      const now = timeline.elapsed();
+      if (now - refusedAt > REVOKED_QUIET_MS) refused = 0;
+      refusedAt = now;
       if (++refused > MOST_REVOKED) {
-        broken("revoked_is_silent", `one process was told ${refused} times that it is revoked`);
+        broken("revoked_is_silent", `it was told ${refused} times in a row that it is revoked`);
       }
     },
     bootstrapToken,

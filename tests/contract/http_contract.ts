@@ -91,6 +91,22 @@ export function httpContract(name: string, open: () => Promise<HttpWorld>): void
     assert.equal(get.body.length, 0);
   });
 
+  test("who asks for identity gets the bytes as they came, and their Content-Encoding", async (world) => {
+    const { http, url, seen } = world;
+    // No gzip at all: whoever decodes it fails.
+    const target = url({
+      kind: "answer",
+      status: 200,
+      headers: { "Content-Encoding": "gzip" },
+      body: "as it came",
+    });
+    const headers = { "Accept-Encoding": "identity" };
+    const answer = await answered(http, { url: target, headers });
+    assert.equal(text(answer.body), "as it came");
+    assert.equal(answer.headers["content-encoding"], "gzip");
+    assert.equal(seen()[0]?.headers["accept-encoding"], "identity");
+  });
+
   test("takes a body of exactly the limit and none above it", async ({ http, url }) => {
     const target = url({ kind: "answer", status: 200, body: "x".repeat(1_000) });
     assert.equal((await answered(http, { url: target, maxBytes: 1_000 })).body.length, 1_000);

@@ -29,7 +29,7 @@ Deno.test("run: a revoked agent makes one request after each start, until it cou
     for (const end of ["SIGTERM", "SIGKILL"] as const) {
       await world.admin("DELETE", "/requests");
       const again = world.start();
-      await again.event("idle");
+      await again.event("revoked");
       assert.deepEqual(world.requests().map(({ path, status }) => [path, status]), [
         ["/agent/v1/sync", 401],
       ]);

@@ -1,4 +1,5 @@
 import type { JsonValue } from "../../../core/json.ts";
+import { portalKeysOf } from "../answer_key.ts";
 import { ackedOf } from "../events.ts";
 import { describeFault } from "../faults.ts";
 import type { Portal } from "../portal.ts";
@@ -13,6 +14,7 @@ export function viewState(portal: Portal, down: boolean): JsonValue {
     time: portal.time(),
     clock_offset_ms: state.clockOffsetMs,
     outage: down,
+    portal_keys: portalKeysOf(portal.answerKey),
     clusters: mapOf(state.clusters, (cluster) => viewCluster(portal, cluster)),
     agents: mapOf(state.agents, viewAgent),
     operations: state.operations.map(viewOperation),

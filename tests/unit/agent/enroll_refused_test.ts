@@ -18,7 +18,7 @@ async function restart(world: World): Promise<void> {
 }
 
 Deno.test("enroll: a token that is refused with 401 is tried three times in all, over restarts", async () => {
-  for (const code of ["invalid_token", "token_used", "token_expired", "server_mismatch", "x"]) {
+  for (const code of ["invalid_token", "token_used", "token_expired", "server_mismatch"]) {
     const world = createWorld();
     refuse(world, 401, code);
     world.start();
@@ -37,6 +37,39 @@ Deno.test("enroll: a token that is refused with 401 is tried three times in all,
     assert.equal(status.stage, "refused");
     assert.equal(status.trouble?.code, code);
     assert.match(status.trouble?.message ?? "", /new server with a new token/);
+    await world.stop();
+  }
+});
+
+Deno.test("enroll: a 401 with another code is as 400: the token is not counted", async () => {
+  const world = createWorld();
+  refuse(world, 401, "revoked");
+  world.start();
+  await world.pass(DAY_MS);
+  assert.equal(world.requests("/enroll"), 3);
+  assert.equal((await world.status()).trouble?.code, "revoked");
+  assert.equal(world.stored().enrollment, null);
+  await restart(world);
+  await world.pass(1_000);
+  assert.equal(world.requests("/enroll"), 4);
+  await world.stop();
+});
+
+Deno.test("enroll: 401, 403 and 407 of a proxy are asked again for as long as it takes", async () => {
+  for (const status of [401, 403, 407]) {
+    const world = createWorld();
+    world.portal.fault({
+      match: { path: "/enroll" },
+      count: 10,
+      action: { status, text: "<html>", headers: { "content-type": "text/html" } },
+    });
+    world.start();
+    await world.pass(20_000);
+    assert.equal((await world.status()).trouble?.code, "not_the_portal");
+    assert.equal(world.stored().enrollment, null);
+    await world.pass(3_600_000);
+    assert.equal(world.requests("/enroll"), 11);
+    assert.equal((await world.status()).stage, "syncing");
     await world.stop();
   }
 });

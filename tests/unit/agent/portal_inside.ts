@@ -1,6 +1,7 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import { createFakeRandom } from "../../../adapters/fake/random.ts";
 import type { FakeReply } from "../../../adapters/fake/http.ts";
+import { nativeKeyOf, portalKeysOf } from "../../../adapters/portal/answer_key.ts";
 import { answerAgent } from "../../../adapters/portal/answer_agent.ts";
 import { Fault, mergePatch } from "../../../adapters/portal/faults.ts";
 import { firstCluster } from "../../../adapters/portal/first_cluster.ts";
@@ -23,6 +24,12 @@ export const NODE = "demo-1";
 export const SERVER = "4711001";
 
 const RELEASE_KEYS = parseReleaseKeys(JSON.stringify(keys));
+
+/** What this portal signs its answers with. */
+const ANSWER_KEY = nativeKeyOf(new Uint8Array(32).fill(9));
+
+/** Its public half, as config.yaml has it. */
+export const [PORTAL_KEY = ""] = portalKeysOf(ANSWER_KEY);
 
 /** The public halves of the keys that this portal signs releases with. */
 export const RELEASE_PUBLIC_KEYS = RELEASE_KEYS.map(signingPublicKey);
@@ -56,7 +63,13 @@ export function createPortalInside(clock: Clock): PortalInside {
   const cluster = firstCluster(CLUSTER, random);
   cluster.nodes.set(NODE, { serverId: SERVER });
   state.clusters.set(CLUSTER, cluster);
-  const portal = createPortalInProcess({ state, clock, random, releaseKeys: RELEASE_KEYS });
+  const portal = createPortalInProcess({
+    state,
+    clock,
+    random,
+    releaseKeys: RELEASE_KEYS,
+    answerKey: ANSWER_KEY,
+  });
   const around = { portal, sleep: (ms: number) => clock.sleep(ms), log: { write() {} } };
 
   return {

@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
+import { decodeBase64 } from "../../../core/protocol/base64.ts";
+import { signedBytes, signingPublicKey, verify } from "../../../core/protocol/signing.ts";
+import { Secret } from "../../../core/secret.ts";
+import { STATE_FILE } from "../../../core/state/paths.ts";
 import { createSettledWorld, type World } from "./world.ts";
 
-const DAY_MS = 24 * 3_600_000;
+const MINUTE_MS = 60_000;
+/** No revoked agent asks again this soon after its last request. */
+const QUIET_MS = 49 * MINUTE_MS;
+/** Every revoked agent has asked again this long after its last request. */
+const ASKED_MS = 71 * MINUTE_MS;
 const DROP_IN = "/etc/rancher/k3s/config.yaml.d/50-pbx-ingress.yaml";
 
 function revoke(world: World, revoked: boolean): void {
@@ -18,7 +26,9 @@ async function createRevokedWorld(): Promise<World> {
 async function assertIdle(world: World): Promise<void> {
   const [requests, writes] = [world.portal.asked().length, world.k8s.writes()];
   world.disk.put(DROP_IN, "by hand: true\n");
-  await world.pass(DAY_MS);
+  const state = world.disk.text(STATE_FILE);
+  await world.pass(QUIET_MS - MINUTE_MS);
+  assert.equal(world.disk.text(STATE_FILE), state);
   assert.equal(world.portal.asked().length, requests);
   assert.equal(world.k8s.writes(), writes);
   assert.equal(world.disk.text(DROP_IN), "by hand: true\n");
@@ -35,18 +45,84 @@ Deno.test("revoked: 401 once, and the agent leaves portal and cluster alone", as
   await world.stop();
 });
 
+Deno.test("revoked: asks once an hour, give or take ten minutes, and writes nothing for it", async () => {
+  const world = await createRevokedWorld();
+  const [asked, writes] = [world.requests("/sync"), world.k8s.writes()];
+  const state = world.disk.text(STATE_FILE);
+  for (let hour = 1; hour <= 8; hour++) {
+    const before = world.requests("/sync");
+    await world.pass(QUIET_MS);
+    assert.ok(world.requests("/sync") - before <= 1);
+    await world.pass(70 * MINUTE_MS - QUIET_MS);
+    assert.ok(world.requests("/sync") - before <= 2);
+  }
+  const hourly = world.requests("/sync") - asked;
+  assert.ok(hourly >= 8 && hourly <= 11, `${hourly} requests in 9 h 20 min`);
+  assert.equal(world.k8s.writes(), writes);
+  assert.equal(world.disk.text(STATE_FILE), state);
+  await world.stop();
+});
+
+Deno.test("revoked: a 200 within the hour takes it back without a restart", async () => {
+  const world = await createRevokedWorld();
+  revoke(world, false);
+  await world.pass(ASKED_MS + MINUTE_MS);
+  const status = await world.status();
+  assert.deepEqual([status.stage, status.trouble], ["syncing", null]);
+  assert.equal(world.stored().revoked, false);
+  await world.stop();
+});
+
+Deno.test("revoked: clock_skew is signed again once, with the portal's time", async () => {
+  const world = await createRevokedWorld();
+  await world.stop();
+  revoke(world, false);
+  world.portal.portal.state.clockOffsetMs = 7_200_000;
+  const before = world.requests("/sync");
+  world.start();
+  await world.pass(1_000);
+  const asked = world.portal.asked().filter((one) => one.startsWith("POST /sync")).slice(before);
+  assert.deepEqual(asked.slice(0, 2).map((one) => one.slice(-3)), ["409", "200"]);
+  assert.equal(world.stored().revoked, false);
+  await world.stop();
+});
+
+Deno.test("revoked: while keys are rotated, the two pairs take turns", async () => {
+  const world = await createSettledWorld();
+  world.portal.fault({ match: { path: "/rotate-key" }, count: null, action: { status: 503 } });
+  world.portal.offer({ id: "op-1", kind: "agent.rotate_key", params: {} });
+  while (world.requests("/rotate-key") < 1) await world.pass(1_000);
+  world.portal.portal.memory.faults.length = 0;
+  world.portal.fault({
+    match: {},
+    count: null,
+    action: { status: 401, body: { error: { code: "revoked", message: "m" } } },
+  });
+  await world.pass(40_000);
+  const keys = world.stored("/var/lib/pbx-agent/identity.json");
+  const pairs = [keys.keys, keys.next].map(({ signing }) =>
+    signingPublicKey(new Secret(decodeBase64(signing) ?? new Uint8Array()))
+  );
+  const first = world.requests("/sync");
+  await world.pass(5 * ASKED_MS);
+  const by = world.syncs().slice(first).map(({ path, timestamp, body, signature }) => {
+    const bytes = signedBytes({ method: "POST", path, timestamp: Number(timestamp), body });
+    return pairs.findIndex((key) => verify(key, decodeBase64(signature) ?? body, bytes));
+  });
+  assert.ok(by.length >= 4, String(by.length));
+  for (const [at, pair] of by.entries()) assert.equal(pair, ((by[0] ?? 0) + at) % 2);
+  await world.stop();
+});
+
 Deno.test("revoked: exactly one request after each start, whatever comes back but 200", async () => {
   const world = await createRevokedWorld();
   const answers: unknown[] = [
     { status: 401 },
+    { status: 403, text: "<html>" },
     { status: 503 },
     { cut: "before" },
     { malformed: true },
     { status: 400, body: { error: { code: "replayed", message: "m" } } },
-    {
-      status: 409,
-      body: { error: { code: "clock_skew", message: "m", time: "2026-01-01T15:00:00Z" } },
-    },
     { status: 200, body: { time: "now" } },
   ];
   for (const action of answers) {

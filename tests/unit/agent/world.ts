@@ -26,6 +26,7 @@ import { mortalPorts, type Process } from "./mortal.ts";
 import {
   createPortalInside,
   NODE,
+  PORTAL_KEY,
   type PortalInside,
   RELEASE_PUBLIC_KEYS,
   SERVER,
@@ -70,6 +71,15 @@ export interface World {
   requests(path: string): number;
   /** How each request was signed, oldest first; empty where it was not. */
   signed(): { readonly timestamp: string; readonly signature: string }[];
+  /** Headers of the requests to a path below the base, oldest first. */
+  sent(path: string): Readonly<Record<string, string>>[];
+  /** Every sync so far as it was signed, oldest first. */
+  syncs(): {
+    readonly path: string;
+    readonly timestamp: string;
+    readonly signature: string;
+    readonly body: Uint8Array;
+  }[];
   /** What state.json holds. */
   // deno-lint-ignore no-explicit-any -- tests look into files of every shape
   stored(path?: string): any;
@@ -94,6 +104,8 @@ export function configYaml(token: string): string {
 /** How a world differs from the usual one. */
 export interface WorldOptions {
   readonly releaseKeys?: readonly Uint8Array[];
+  /** config.yaml has `portal_keys`: every answer has to be proven. */
+  readonly hasPortalKeys?: boolean;
 }
 
 /** A fresh server with its configuration, not started yet. */
@@ -136,7 +148,8 @@ export function createWorld(options: WorldOptions = {}): World {
   let version = "0.1.0";
 
   function layOut(): void {
-    disk.put(CONFIG_FILE, configYaml(portal.token()));
+    const keys = options.hasPortalKeys === true ? `portal_keys: [${PORTAL_KEY}]\n` : "";
+    disk.put(CONFIG_FILE, configYaml(portal.token()) + keys);
     disk.put(K3S_PROGRAM, "k3s", 0o755);
     disk.put("/etc/os-release", 'PRETTY_NAME="Debian GNU/Linux 13"\n', 0o644);
     disk.put("/var/lib/keep", "");
@@ -278,6 +291,15 @@ export function createWorld(options: WorldOptions = {}): World {
         timestamp: headers["PBX-Timestamp"] ?? "",
         signature: headers["PBX-Signature"] ?? "",
       })),
+    sent: (path) =>
+      http.requests.filter(({ url }) => url.endsWith(path)).map(({ headers }) => headers),
+    syncs: () =>
+      http.requests.filter(({ url }) => url.endsWith("/sync")).map(({ url, headers, body }) => ({
+        path: new URL(url).pathname,
+        timestamp: headers["PBX-Timestamp"] ?? "",
+        signature: headers["PBX-Signature"] ?? "",
+        body: body ?? new Uint8Array(),
+      })),
     stored: (path = STATE_FILE) => JSON.parse(disk.text(path) ?? "null"),
     status: () =>
       readStatus(disk, async () => {
@@ -291,8 +313,8 @@ export function createWorld(options: WorldOptions = {}): World {
 }
 
 /** A world whose agent has enrolled, has its cluster running and has accepted the first desired state. */
-export async function createSettledWorld(): Promise<World> {
-  const world = createWorld();
+export async function createSettledWorld(options: WorldOptions = {}): Promise<World> {
+  const world = createWorld(options);
   world.start();
   await world.pass(70_000);
   assert.equal(world.stored().first_start, "done");

@@ -131,6 +131,7 @@ Deno.test("welcome: hands out a configuration that works as it is", () =>
       node_name: "demo-1",
       enrollment_token: words["token"],
       metadata_url: world.running.adminUrl,
+      portal_keys: words["portal_keys"],
     });
     const body = enrollBody(String(words["token"]), keysOf(1));
     assert.equal((await world.client.send({ path: "/enroll", body })).status, 200);

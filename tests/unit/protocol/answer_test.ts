@@ -25,7 +25,20 @@ Deno.test("meaningOf: a known status is read by its status, with a readable body
     [reply(400, "oops"), { kind: "rejected", status: 400, code: "" }],
     [reply(400, error("replayed")), { kind: "replayed" }],
     [reply(401, error("revoked")), { kind: "unauthorized", code: "revoked" }],
-    [reply(401, "<html>"), { kind: "unauthorized", code: "" }],
+    [reply(401, "<html>"), { kind: "trouble", code: "not_the_portal" }],
+    [reply(403, ""), { kind: "trouble", code: "not_the_portal" }],
+    [reply(407, "<html>"), { kind: "trouble", code: "not_the_portal" }],
+    // JSON that is not the protocol's, and the protocol's that is not said to be JSON.
+    [reply(401, { message: "log in" }), { kind: "trouble", code: "not_the_portal" }],
+    [reply(401, { error: "unauthorized" }), { kind: "trouble", code: "not_the_portal" }],
+    [reply(401, error("Not-Ours")), { kind: "trouble", code: "not_the_portal" }],
+    [reply(403, error("")), { kind: "trouble", code: "not_the_portal" }],
+    [reply(401, error("revoked"), { "content-type": "text/html" }), {
+      kind: "trouble",
+      code: "not_the_portal",
+    }],
+    [reply(403, error("forbidden")), { kind: "rejected", status: 403, code: "forbidden" }],
+    [reply(407, error("forbidden")), { kind: "rejected", status: 407, code: "forbidden" }],
     [reply(401, error("replayed")), { kind: "unauthorized", code: "replayed" }],
     [
       reply(409, error("clock_skew", { time: "2026-03-01T13:00:00+01:00" })),

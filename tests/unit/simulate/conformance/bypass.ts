@@ -18,6 +18,7 @@ export type Explanation =
   | "another body"
   | "another method"
   | "another path"
+  | "no query"
   | "another second"
   | "another agent"
   | "an old key"
@@ -43,6 +44,7 @@ export function explain(portal: Portal, request: Whole): Explanation {
   const bodies: Uint8Array[] = [new Uint8Array(), body.subarray(0, -1)];
   if (bodies.some((other) => by(own, { body: other }))) return "another body";
   if (["GET", "POST"].some((other) => by(own, { method: other }))) return "another method";
+  if (path.includes("?") && by(own, { path: path.replace(/\?.*/, "") })) return "no query";
   if (["/rotate-key", "/sync"].some((other) => by(own, { path: BASE + other }))) {
     return "another path";
   }

@@ -1,3 +1,4 @@
+import type { ProofFault } from "../../../../adapters/portal/faults.ts";
 import { json, refuse } from "../../../../adapters/portal/http/message.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../../core/json.ts";
 import { seal } from "../../../../core/protocol/sealing.ts";
@@ -35,6 +36,27 @@ export const PLANTED_ANSWERS: Readonly<Record<string, () => Planted>> = {
     const given = await answer();
     return given.status === 429 ? { ...given, headers: { "retry-after": "soon" } } : given;
   },
+
+  "proof.plain": () =>
+    onPath("/sync", (answer) => ({
+      ...answer,
+      headers: { ...answer.headers, "content-encoding": "identity" },
+    })),
+  "proof.signed": () => proofOf("/enroll", "unsigned"),
+  "proof.digest": () => proofOf("/sync", "tampered"),
+  "proof.replayed": () => {
+    let isFirst = true;
+    return async ({ path, answer }) => {
+      const given = await answer();
+      if (path !== "/releases/1.0.0/manifest" || given.status !== 200) return given;
+      const proof = isFirst ? {} : { proof: "replayed" as const };
+      isFirst = false;
+      return { ...given, ...proof };
+    };
+  },
+  "proof.components": () => proofOf("/releases/1.0.0/manifest", "component_missing"),
+  "proof.parameters": () => proofOf("/rotate-key", "extra_parameter"),
+  "proof.request": () => proofOf("/sync", "other_request"),
 
   "sealing.enroll": () => editEnrollment((body) => put(body, HCLOUD, "an-hcloud-token-in-clear")),
   "sealing.enroll_opens": () => editEnrollment((body) => put(body, HCLOUD, strangersBox())),
@@ -157,6 +179,13 @@ export const PLANTED_ANSWERS: Readonly<Record<string, () => Planted>> = {
 const HCLOUD = ["secrets", "hcloud", "token"] as const;
 
 type Given = Awaited<ReturnType<Planted>>;
+
+function proofOf(path: string, proof: ProofFault): Planted {
+  return async (around) => {
+    const given = await around.answer();
+    return around.path === path ? { ...given, proof } : given;
+  };
+}
 
 function onPath(only: string, change: (answer: Given) => Given): Planted {
   return async ({ path, answer }) => {

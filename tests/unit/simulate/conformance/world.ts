@@ -1,11 +1,14 @@
 import { createFakeRandom } from "../../../../adapters/fake/random.ts";
 import type { Admin } from "../../../../adapters/portal/admin/admin.ts";
 import { serveAdmin } from "../../../../adapters/portal/admin/serve_admin.ts";
+import { nativeKeyOf } from "../../../../adapters/portal/answer_key.ts";
 import { answerAgent } from "../../../../adapters/portal/answer_agent.ts";
+import type { ProofFault } from "../../../../adapters/portal/faults.ts";
 import { firstRelease } from "../../../../adapters/portal/first_release.ts";
 import type { Answer, WireRequest } from "../../../../adapters/portal/http/message.ts";
 import { createPortalInProcess } from "../../../../adapters/portal/in_process.ts";
 import type { Portal } from "../../../../adapters/portal/portal.ts";
+import { prove } from "../../../../adapters/portal/prove.ts";
 import { parseReleaseKeys } from "../../../../adapters/portal/release_keys.ts";
 import { emptyState } from "../../../../adapters/portal/state.ts";
 import type { JsonValue } from "../../../../core/json.ts";
@@ -17,6 +20,7 @@ import { type AdminCall, createAdminHands } from "../../../../simulate/conforman
 import type { ConformanceOptions } from "../../../../simulate/conformance/options.ts";
 import { type Conformance, runConformance } from "../../../../simulate/conformance/run.ts";
 
+const ANSWER_KEY = nativeKeyOf(new Uint8Array(32).fill(9));
 const RELEASE_KEYS = parseReleaseKeys(JSON.stringify(keys));
 
 /** Time that passes only while somebody sleeps. */
@@ -38,7 +42,10 @@ export type Planted = (around: {
   readonly path: string;
   /** What the fake portal answers, to this request or to another one. */
   answer(request?: WireRequest): Promise<Answer>;
-}) => Answer | Promise<Answer>;
+}) => PlantedAnswer | Promise<PlantedAnswer>;
+
+/** An answer that is signed after the fault, or in a wrong way. */
+type PlantedAnswer = Answer & { readonly proof?: ProofFault };
 
 /** Walks through a fake portal without sockets, on time that jumps; `planted` stands in its way. */
 export async function walk(
@@ -50,6 +57,7 @@ export async function walk(
   const state = emptyState("salt");
   state.releases.set("1.0.0", firstRelease());
   const portal = createPortalInProcess({ state, clock, random, releaseKeys: RELEASE_KEYS });
+  const signing = { ...portal, answerKey: ANSWER_KEY };
   // Two minutes off this side's clock: the kit has to learn the portal's time.
   state.clockOffsetMs = 120_000;
   const around = { portal, sleep: (ms: number) => clock.sleep(ms), log: { write() {} } };
@@ -80,6 +88,7 @@ export async function walk(
     base: "https://agents.example.com/agent/v1",
     tokens: [],
     releaseKeys: RELEASE_KEYS.map(signingPublicKey),
+    portalKeys: [ANSWER_KEY.publicKey],
     agentVersion: "0.1.0",
     arch: "amd64",
     patient: true,
@@ -93,10 +102,11 @@ export async function walk(
         const path = wired.target.replace(/\?.*$/, "").replace("/agent/v1", "");
         const answer = (to: WireRequest = wired) => fakePortal(to);
         try {
-          const given = planted === null
+          const given: PlantedAnswer = planted === null
             ? await answer()
             : await planted({ portal, request: wired, path, answer });
-          return { ok: true, value: { ...given, headers: { ...given.headers } } };
+          const proven = prove(signing, wired, given, given.proof);
+          return { ok: true, value: { ...proven, headers: { ...proven.headers } } };
         } catch (error) {
           if (!(error instanceof Error) || error.name !== "TimedOut") throw error;
           return { ok: false, error: { code: "timeout", message: "no answer within 30 s" } };
