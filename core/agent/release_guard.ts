@@ -31,8 +31,8 @@ async function rememberStored(context: BoundContext, releases: Releases): Promis
   if (context.identity.current.releases?.newest?.version !== undefined || stored === undefined) {
     return;
   }
-  const found = await releases.get(context, stored);
-  if (found.ok) await noteRun(context, found.value);
+  const found = await releases.atHand(context, stored);
+  if (found !== null) await noteRun(context, found);
 }
 
 /** A sync succeeded: where the accepted release's own agent runs, it is the newest from now on. */
@@ -41,6 +41,6 @@ export async function noteSynced(context: BoundContext, releases: Releases): Pro
   const newest = context.identity.current.releases?.newest;
   const isRunning = desired !== undefined && desired.agent.version === context.program.version;
   if (!isRunning || newest?.version === desired.release) return;
-  const found = await releases.get(context, desired.release);
-  if (found.ok) await noteRun(context, found.value);
+  const found = await releases.atHand(context, desired.release);
+  if (found !== null) await noteRun(context, found);
 }

@@ -19,6 +19,8 @@ export interface NoRelease {
 export interface Releases {
   /** The verified manifest of `version`, fetched where it is not at hand. */
   get(context: BoundContext, version: string): Promise<Result<Release, NoRelease>>;
+  /** The same where it is at hand, in memory or on the disk; the portal is not asked. */
+  atHand(context: BoundContext, version: string): Promise<Release | null>;
 }
 
 /** Why the last release asked for is not at hand. */
@@ -54,10 +56,15 @@ export function openReleases(keep: "in_use" | "aside" = "in_use"): Releases {
     held = [release, ...others].slice(0, HELD);
   }
 
+  async function atHand({ ports, program, verify }: BoundContext, version: string) {
+    return held.find((release) => release.version === version) ??
+      await readRelease(ports.disk, version, program.releaseKeys, verify);
+  }
+
   return {
+    atHand,
     async get(context, version) {
-      const found = held.find((release) => release.version === version) ??
-        await readRelease(context.ports.disk, version, context.program.releaseKeys, context.verify);
+      const found = await atHand(context, version);
       if (found !== null) {
         hold(found);
         if (owed?.version === version) await save(context, version, owed.bytes);
