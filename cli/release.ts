@@ -5,6 +5,8 @@
 import { parseArgs } from "node:util";
 import { isEd25519PublicKey } from "../core/protocol/public_key_check.ts";
 import { decodeBase64 } from "../core/protocol/base64.ts";
+import type { Release } from "../core/protocol/release.ts";
+import { sequenceOf } from "../core/protocol/release_age.ts";
 import { fail, ok, type Result } from "../core/result.ts";
 import { print } from "./print.ts";
 import { createAsk } from "./release/ask.ts";
@@ -19,8 +21,9 @@ const USAGE = `usage: deno task release COMMAND
 
   keygen --out FILE
       makes a release key, encrypted with a passphrase, and prints its public half
-  sign --key FILE [--key FILE] --description FILE [--dist DIR] --out FILE
-      hashes the artifacts and signs the manifest of the release that the description describes
+  sign --key FILE [--key FILE] --description FILE [--dist DIR] [--new-ledger] --out FILE
+      hashes the artifacts and signs the manifest of the release that the description describes;
+      --new-ledger begins the ledger of a key that has signed nothing yet
   verify --manifest FILE --version VERSION --public-key BASE64... [--dist DIR]
       checks a manifest as an agent does; with --dist its programs too
   rotate --keep FILE --replace FILE --out FILE
@@ -72,6 +75,7 @@ async function signCommand(args: readonly string[]): Promise<Result<string, stri
     options: {
       key: { type: "string", multiple: true },
       ledger: { type: "string" },
+      "new-ledger": { type: "boolean" },
       description: { type: "string" },
       dist: { type: "string" },
       out: { type: "string" },
@@ -85,13 +89,16 @@ async function signCommand(args: readonly string[]): Promise<Result<string, stri
   const ask = createAsk();
   const keys: SigningKey[] = [];
   for (const path of paths) {
-    const key = await openSigningKey(ask, path, values.ledger);
+    const key = await openSigningKey(ask, path, {
+      file: values.ledger,
+      isNew: values["new-ledger"],
+    });
     if (!key.ok) return key;
     keys.push(key.value);
   }
   const now = new Date().toISOString();
   const signed = await signRelease({ description, dist: values.dist ?? "dist", out, keys, now });
-  return signed.ok ? ok(`${out}: release ${signed.value.version}, signed`) : signed;
+  return signed.ok ? ok(`${out}: ${describeRelease(signed.value)}, signed`) : signed;
 }
 
 async function verifyCommand(args: readonly string[]): Promise<Result<string, string>> {
@@ -118,7 +125,18 @@ async function verifyCommand(args: readonly string[]): Promise<Result<string, st
   const verified = await verifyManifest({ manifest, version, publicKeys, dist: values.dist });
   if (!verified.ok) return verified;
   const { agent, image } = verified.value;
-  return ok(`${manifest}: release ${version}, agent ${agent.version}, k3s ${image.k3s_version}`);
+  const what = `agent ${agent.version}, k3s ${image.k3s_version}`;
+  return ok(`${manifest}: ${describeRelease(verified.value)}, ${what}`);
+}
+
+/** A release and how old it is, for people. */
+function describeRelease(release: Release): string {
+  const { version, minimum, expires_at } = release;
+  return [
+    `release ${version}, sequence ${sequenceOf(release)}`,
+    ...(minimum === undefined ? [] : [`minimum sequence ${minimum.sequence}`]),
+    ...(expires_at === undefined ? [] : [`expires at ${expires_at}`]),
+  ].join(", ");
 }
 
 async function rotateCommand(args: readonly string[]): Promise<Result<string, string>> {

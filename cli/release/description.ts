@@ -22,6 +22,12 @@ export interface Description {
     readonly artifacts: Readonly<Record<string, DescribedArtifact>>;
   };
   readonly addons: Readonly<Record<string, unknown>>;
+  /** Higher than that of the last release; left out, it is one more. */
+  readonly sequence?: number;
+  /** Agents that verified the release take nothing below this sequence any more. */
+  readonly minimum?: { readonly sequence: number };
+  /** RFC 3339; agents do not newly take the release after it. */
+  readonly expires_at?: string;
 }
 
 interface DescribedArtifact {
@@ -33,7 +39,17 @@ interface DescribedArtifact {
 }
 
 const KNOWN: Readonly<Record<string, readonly string[]>> = {
-  description: ["version", "created_at", "agent", "image", "addons"],
+  description: [
+    "version",
+    "created_at",
+    "agent",
+    "image",
+    "addons",
+    "sequence",
+    "minimum",
+    "expires_at",
+  ],
+  minimum: ["sequence"],
   agent: ["version", "url"],
   image: ["k3s_version", "artifacts"],
   artifact: ["file", "gzip_file", "url"],
@@ -73,6 +89,9 @@ export async function describeRelease(
       artifacts: Object.fromEntries(images),
     },
     addons: description.addons,
+    sequence: description.sequence,
+    minimum: description.minimum,
+    expires_at: description.expires_at,
   });
   return release.success
     ? ok(release.data)
@@ -132,6 +151,7 @@ function checkMembers(description: Description): void {
   members("description", description);
   members("agent", description.agent);
   members("image", description.image);
+  if (description.minimum !== undefined) members("minimum", description.minimum);
   if (typeof description.agent.url !== "string") throw new Error("agent has no url");
   for (const [name, artifact] of Object.entries(description.image.artifacts ?? {})) {
     members("artifact", artifact);

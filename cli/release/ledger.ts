@@ -13,6 +13,8 @@ export interface Ledger {
 /** One signed manifest. */
 export interface LedgerEntry {
   readonly version: string;
+  /** The place of the release in their order; ledgers from before releases had one are without it. */
+  readonly sequence?: number;
   /** Lower-case hex SHA-256 of the signed payload. */
   readonly payload_sha256: string;
   /** RFC 3339. */
@@ -33,7 +35,8 @@ export function parseLedger(text: string): Result<Ledger, string> {
     const value = JSON.parse(text);
     const isWhole = value?.format === 1 && Array.isArray(value.signed) &&
       value.signed.every((each: Partial<LedgerEntry> | null) =>
-        typeof each?.version === "string" && typeof each.payload_sha256 === "string"
+        typeof each?.version === "string" && typeof each.payload_sha256 === "string" &&
+        (each.sequence === undefined || Number.isSafeInteger(each.sequence))
       );
     if (isWhole) return ok(value);
   } catch {
@@ -43,12 +46,26 @@ export function parseLedger(text: string): Result<Ledger, string> {
 }
 
 /**
+ * The sequence of a release whose description leaves it out: one more than the last of every ledger. A
+ * version that was signed before keeps the sequence that it was signed with.
+ */
+export function nextSequence(ledgers: readonly Ledger[], version: string): number | undefined {
+  const before = ledgers.flatMap(({ signed }) => signed).find((each) => each.version === version);
+  return before === undefined ? Math.max(...ledgers.map(lastSequence)) + 1 : before.sequence;
+}
+
+function lastSequence({ signed }: Ledger): number {
+  return Math.max(0, ...signed.map(({ sequence }) => sequence ?? 0));
+}
+
+/**
  * The ledger with `payload` as release `version` in it. A version lower than the last, and another payload
- * under a version that was signed already, are refused: nobody could tell what a node has.
+ * under a version that was signed already, are refused: nobody could tell what a node has. So is a
+ * sequence that is not higher than the last: agents go by it.
  */
 export function enter(
   ledger: Ledger,
-  version: string,
+  { version, sequence }: { readonly version: string; readonly sequence?: number | undefined },
   payload: Uint8Array,
   at: string,
 ): Result<Ledger, string> {
@@ -68,6 +85,11 @@ export function enter(
     if (before.version === version && before.payload_sha256 === hash) return ok(ledger);
     return fail(`${before.version} was signed already, with other content: take a new version`);
   }
-  const entry = { version, payload_sha256: hash, at };
+  const last = lastSequence(ledger);
+  if (sequence === undefined || sequence <= last) {
+    const what = `sequence ${sequence ?? "(none)"} of ${version}`;
+    return fail(`${what} is not higher than ${last}, the last that this key signed`);
+  }
+  const entry = { version, sequence, payload_sha256: hash, at };
   return ok({ ...ledger, signed: [...ledger.signed, entry] });
 }

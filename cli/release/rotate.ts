@@ -43,7 +43,8 @@ export async function rotate(
   if (!kept.ok) return kept;
   if (!replaced.ok) return replaced;
   if (kept.value.key_id === replaced.value.key_id) return fail("a key cannot replace itself");
-  const key = await openSigningKey(ask, keep);
+  // A key that has signed nothing has no ledger yet.
+  const key = await openSigningKey(ask, keep, { isNew: true });
   if (!key.ok) return key;
   if (key.value.ledger.replaced_by !== undefined) {
     return fail(`${keep} was replaced by ${key.value.ledger.replaced_by} and signs no more`);
@@ -74,8 +75,10 @@ export async function rotate(
     }],
   };
   await writeWhole(record, jsonText(envelope));
-  // The new key takes over how far releases have come.
-  await keepLedger(ledgerPath(out), { format: 1, signed: key.value.ledger.signed });
+  // The new key takes over how far releases have come, where that is known.
+  if (await readIfThere(ledgerPath(keep)) !== null) {
+    await keepLedger(ledgerPath(out), { format: 1, signed: key.value.ledger.signed });
+  }
   await keepLedger(ledgerPath(replace), { ...ledger.value, replaced_by: made.value.key_id });
   return ok({ kept: kept.value, made: made.value, record });
 }

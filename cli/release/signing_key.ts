@@ -13,20 +13,34 @@ export interface SigningKey {
   readonly ledgerFile: string;
 }
 
+/** Where a key's ledger is, and what to do where there is none. */
+export interface LedgerOptions {
+  /** The ledger of a key from standard input. */
+  readonly file?: string | undefined;
+  /** A key without a ledger begins one. Otherwise that is an error: nobody knows what the key signed. */
+  readonly isNew?: boolean | undefined;
+}
+
 /**
- * Opens the key of `path`, or of standard input where that is `-` (base64 of the 32-byte seed; its ledger
- * is then `ledgerFile`). The error is for people.
+ * Opens the key of `path`, or of standard input where that is `-` (base64 of the 32-byte seed). The error
+ * is for people.
  */
 export async function openSigningKey(
   ask: Ask,
   path: string,
-  ledgerFile?: string,
+  options: LedgerOptions = {},
 ): Promise<Result<SigningKey, string>> {
-  const lies = path === "-" ? ledgerFile : ledgerPath(path);
+  const lies = path === "-" ? options.file : ledgerPath(path);
   if (lies === undefined) {
     return fail("a key from standard input needs --ledger FILE: where it is kept what it signed");
   }
   const text = await readIfThere(lies);
+  if (text === null && options.isNew !== true) {
+    return fail(
+      `${lies} is missing: it says what the key has signed. Put back a copy of it; ` +
+        "for a key that has signed nothing yet, --new-ledger begins one",
+    );
+  }
   const ledger = text === null ? ok(EMPTY_LEDGER) : parseLedger(text);
   if (!ledger.ok) return fail(`${lies} ${ledger.error}`);
   const seed = path === "-" ? await seedFromInput(ask) : await seedFromFile(ask, path);

@@ -2,6 +2,7 @@ import { heldBy, hold, HOLD_MS, holdFor } from "../update/holds.ts";
 import { install } from "../update/install.ts";
 import { readSaidVersion } from "../update/says_version.ts";
 import { forget } from "../update/standing.ts";
+import type { ArtifactFile } from "../ports/artifact.ts";
 import type { Artifact } from "../protocol/release.ts";
 import { NEW_PROGRAM_FILE, PROGRAM_FILE } from "../state/paths.ts";
 import type { HoldReason, UpdateRecord, UpdateStep } from "../state/update_record.ts";
@@ -110,7 +111,8 @@ export function openOwnUpdate(): OwnUpdate {
     version: string,
     artifact: Artifact,
   ): Promise<boolean> {
-    if (download !== null && download.artifact.sha256 !== artifact.sha256) await drop(context);
+    // What was begun for one manifest's artifact is nothing to another's, whatever they have in common.
+    if (download !== null && !isSameArtifact(download.artifact, artifact)) await drop(context);
     if (download === null) {
       const free = await context.ports.disk.freeBytes(PROGRAM_FILE);
       if (free.ok && free.value < artifact.size + SPARE_BYTES) {
@@ -239,6 +241,12 @@ export function openOwnUpdate(): OwnUpdate {
       return await replace(context, version, artifact);
     },
   };
+}
+
+/** Whether two manifests name the very same file, by all that they say of it. */
+function isSameArtifact(a: ArtifactFile, b: ArtifactFile): boolean {
+  return a.sha256 === b.sha256 && a.size === b.size && a.url === b.url &&
+    a.encoding === b.encoding && a.encoded_size === b.encoded_size;
 }
 
 /** Whether a record tells of nothing, as on nearly every day of an agent. */

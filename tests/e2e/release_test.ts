@@ -62,7 +62,7 @@ async function atDesk(work: (desk: Desk) => Promise<void>): Promise<void> {
         await Deno.writeTextFile(description, JSON.stringify(whole));
         const keys = [];
         for (const name of names) {
-          keys.push(must(await openSigningKey(asking(), `${dir}/${name}`)));
+          keys.push(must(await openSigningKey(asking(), `${dir}/${name}`, { isNew: true })));
         }
         return await signRelease({ description, dist: `${dir}/dist`, out, keys, now: NOW });
       },
@@ -162,7 +162,10 @@ Deno.test("release: key files are private, are never replaced, and open by their
     const path = `${desk.dir}/a`;
     assert.equal(((await Deno.stat(path)).mode ?? 0) & 0o777, 0o600);
     assert.equal((await keygen(asking(), path, COST)).ok, false);
-    assert.equal((await openSigningKey(asking("another passphrase"), path)).ok, false);
+    assert.equal(
+      (await openSigningKey(asking("another passphrase"), path, { isNew: true })).ok,
+      false,
+    );
     await Deno.writeTextFile(`${path}.ledger.json`, "cut sho");
     const lost = await openSigningKey(asking(), path);
     assert.ok(!lost.ok && lost.error.includes("no ledger"), "a damaged ledger is no empty one");
@@ -173,7 +176,85 @@ Deno.test("release: a private key from standard input needs a ledger of its own"
   const seed = asking(btoa("s".repeat(32)));
   const without = await openSigningKey(seed, "-");
   assert.ok(!without.ok && without.error.includes("--ledger"));
-  const key = must(await openSigningKey(seed, "-", "/nowhere/ledger.json"));
+  const key = must(await openSigningKey(seed, "-", { file: "/nowhere/l.json", isNew: true }));
   assert.equal(key.seed.reveal().length, 32);
-  assert.equal((await openSigningKey(asking("short"), "-", "/nowhere/ledger.json")).ok, false);
+  assert.equal(
+    (await openSigningKey(asking("short"), "-", { file: "/nowhere/l.json", isNew: true })).ok,
+    false,
+  );
+});
+
+Deno.test("release: the sequence rises with each release, over the ledgers of all keys", async () => {
+  await atDesk(async (desk) => {
+    const key = await makeKey(desk, "a");
+    await makeKey(desk, "b");
+    const sequence = async (version: string, names: readonly string[], change = {}) =>
+      (must(await desk.sign(version, names, change)) as { sequence: number }).sequence;
+    assert.equal(await sequence("1.0.0", ["a"]), 1);
+    assert.equal(await sequence("1.1.0", ["a"], { sequence: 40 }), 40);
+    assert.equal(await sequence("1.1.0", ["a"]), 40, "the same release, signed again");
+    assert.equal(await sequence("1.2.0", ["a", "b"]), 41);
+    assert.equal(await sequence("1.3.0", ["b"]), 42);
+    for (const [named, says] of [[41, "not higher than 41"], [7, "not higher than 41"]] as const) {
+      const signed = await desk.sign("1.4.0", ["a"], { sequence: named });
+      assert.ok(!signed.ok && signed.error.includes(says), JSON.stringify(signed));
+    }
+    must(await desk.sign("1.4.0", ["a"]));
+    must(await desk.verify("1.4.0", [key]));
+  });
+});
+
+Deno.test("release: a minimum and an expiry that no agent could take are not signed", async () => {
+  await atDesk(async (desk) => {
+    await makeKey(desk, "a");
+    const refused: Readonly<Record<string, object>> = {
+      "minimum.sequence 6 is above": { sequence: 5, minimum: { sequence: 6 } },
+      "minimum has 'version'": { minimum: { version: "1.0.0" } },
+      "is not after created_at": { expires_at: NOW },
+      "expires_at": { expires_at: "soon" },
+      "sequence": { sequence: 1.5 },
+    };
+    for (const [says, change] of Object.entries(refused)) {
+      const signed = await desk.sign("1.0.0", ["a"], change);
+      assert.ok(!signed.ok && signed.error.includes(says), `${says}: ${JSON.stringify(signed)}`);
+    }
+    const age = { minimum: { sequence: 5 }, expires_at: "2027-01-01T00:00:00Z" };
+    const release = must(await desk.sign("1.0.0", ["a"], { sequence: 5, ...age })) as object;
+    assert.deepEqual({ ...release, ...age }, release);
+  });
+});
+
+Deno.test("release: a key without its ledger signs nothing until it is told to begin one", async () => {
+  await atDesk(async (desk) => {
+    await makeKey(desk, "a");
+    const lost = await openSigningKey(asking(), `${desk.dir}/a`);
+    assert.ok(!lost.ok && lost.error.includes("a.ledger.json is missing"), JSON.stringify(lost));
+    assert.ok(lost.error.includes("--new-ledger"));
+    must(await desk.sign("1.0.0", ["a"]));
+    const { ledger } = must(await openSigningKey(asking(), `${desk.dir}/a`));
+    assert.deepEqual(ledger.signed.map(({ version, sequence }) => [version, sequence]), [[
+      "1.0.0",
+      1,
+    ]]);
+  });
+});
+
+Deno.test("release: a ledger from before sequences goes on with 1", async () => {
+  await atDesk(async (desk) => {
+    await makeKey(desk, "a");
+    const signed = [{ version: "0.9.0", payload_sha256: "0".repeat(64), at: NOW }];
+    await Deno.writeTextFile(`${desk.dir}/a.ledger.json`, JSON.stringify({ format: 1, signed }));
+    const release = must(await desk.sign("1.0.0", ["a"])) as { sequence: number };
+    assert.equal(release.sequence, 1);
+  });
+});
+
+Deno.test("release: a key made by a rotation has no ledger where the kept one has none", async () => {
+  await atDesk(async (desk) => {
+    await makeKey(desk, "a");
+    await makeKey(desk, "b");
+    const request = { keep: `${desk.dir}/a`, replace: `${desk.dir}/b`, out: `${desk.dir}/c` };
+    must(await rotate(asking(), { ...request, now: NOW }, COST));
+    assert.equal((await openSigningKey(asking(), `${desk.dir}/c`)).ok, false);
+  });
 });

@@ -22,10 +22,16 @@ export async function updating(text = says("0.2.0")): Promise<World> {
   return world;
 }
 
-/** Puts a release on the portal and its agent behind the URL; wants it. */
-export function offer(world: World, release: string, version: string, text: string): void {
+/** Puts a release on the portal and its agent behind the URL of `file`; wants it. */
+export function offer(
+  world: World,
+  release: string,
+  version: string,
+  text: string,
+  file = release,
+): void {
   const bytes = new TextEncoder().encode(text);
-  const url = `https://files.example.com/${release}`;
+  const url = `https://files.example.com/${file}`;
   const sha256 = createHash("sha256").update(bytes).digest("hex");
   const artifact = { url, sha256, size: bytes.length };
   world.artifacts.files.set(url, bytes);
