@@ -120,6 +120,9 @@ const addon = object({
 const releaseRule = object({
   version,
   created_at: time,
+  sequence: maybe(whole(0)),
+  minimum: maybe(object({ sequence: whole(0) }, "ignored")),
+  expires_at: maybe(time),
   agent: object({ version, artifacts }, "ignored"),
   image: object({ k3s_version: text, artifacts }, "ignored"),
   addons: (value) =>
