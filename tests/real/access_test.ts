@@ -9,7 +9,9 @@ import type { JsonObject, JsonValue } from "../../core/json.ts";
 import { accessIssue } from "../../core/operations/access_issue.ts";
 import { accessRevoke } from "../../core/operations/access_revoke.ts";
 import type { AnyDefinition } from "../../core/operations/definition.ts";
+import { namespaceUid } from "../../core/cluster/kubernetes_facts.ts";
 import { openSealed } from "../../core/protocol/sealing.ts";
+import { STATE_FILE } from "../../core/state/paths.ts";
 import { type KubeApi, startKubeApi } from "../lab/kube_api.ts";
 import { type KubeControllers, startKubeControllers } from "../lab/kube_controllers.ts";
 import { waitUntil } from "../lab/wait_until.ts";
@@ -17,7 +19,7 @@ import { accessOffer, identityKey, issued } from "../unit/operations/access.ts";
 import { createMachine, type Machine } from "../unit/operations/machine.ts";
 import { startToy } from "../unit/operations/toy.ts";
 
-const lab: { api?: KubeApi; controllers?: KubeControllers; k8s?: NodeK8s } = {};
+const lab: { api?: KubeApi; controllers?: KubeControllers; k8s?: NodeK8s; uid?: string } = {};
 const WAIT = { timeoutMs: 60_000 };
 const KUBECONFIG = "/etc/rancher/k3s/k3s.yaml";
 
@@ -41,8 +43,12 @@ Deno.test.beforeAll(async () => {
       namespace: "kube-system",
       name: "kube-root-ca.crt",
     });
+    const system = await k8s.get({ apiVersion: "v1", resource: "namespaces", name: "kube-system" });
+    const uid = system.ok && system.value !== null ? namespaceUid(system.value) : null;
+    if (uid !== null) lab.uid = uid;
     const rules = role.ok ? role.value?.["rules"] : null;
-    const ready = Array.isArray(rules) && rules.length > 0 && authority.ok && authority.value;
+    const ready = Array.isArray(rules) && rules.length > 0 && authority.ok && authority.value &&
+      uid !== null;
     return ready ? true : undefined;
   }, WAIT);
 });
@@ -61,8 +67,12 @@ async function run(definition: AnyDefinition, params: JsonObject, machine = crea
   return result;
 }
 
+/** A node of the real API's cluster, as its state says. */
 function createRealMachine(): Machine {
-  return createMachine(() => ({ k8s: started(lab.k8s) }));
+  const machine = createMachine(() => ({ k8s: started(lab.k8s) }));
+  const state = JSON.parse(machine.disk.text(STATE_FILE) ?? "");
+  machine.disk.put(STATE_FILE, JSON.stringify({ ...state, kube_system_uid: started(lab.uid) }));
+  return machine;
 }
 
 /** A kubeconfig in use: what the API answers whoever has it. */
