@@ -4,6 +4,8 @@ import type { KnownBoxes } from "../protocol/bound_box.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
 import type { Offered } from "./judge.ts";
+import { sayApproval, useApprovals } from "./approvals.ts";
+import { changesOf, noteAccepted } from "./desired_changes.ts";
 import { judgeRelease } from "./release_guard.ts";
 import type { AgeVerdict } from "../protocol/release_age.ts";
 import type { Releases } from "./releases.ts";
@@ -27,6 +29,7 @@ export async function refuse(
   message: string,
 ): Promise<void> {
   await clearConditions(context, ...REFUSALS.filter((other) => other !== code));
+  await sayApproval(context, "desired", null);
   await raiseCondition(context, code, message);
 }
 
@@ -48,6 +51,8 @@ export async function accept(
   if (offered.kind === "unchanged") {
     context.requests.demand("manifests", null);
     await clearConditions(context, ...REFUSALS);
+    await sayApproval(context, "desired", null);
+    await noteAccepted(context);
     await saySettledAge(context, releases);
     return "done";
   }
@@ -64,16 +69,33 @@ export async function accept(
     return "done";
   }
 
-  const age = await judgeRelease(context, releases, release.value, false);
+  // Whether it is approved is judged last: nobody touches a token for what is refused all the same.
+  const hasKeys = context.config.trust.approvalKeys.length > 0;
+  const age = await judgeRelease(context, releases, release.value, hasKeys);
   if (age.kind === "refused") {
     await refuse(context, age.code, age.message);
+    return "done";
+  }
+  const { approvals = [], ...state } = offered.state;
+  const verdict = await useApprovals(
+    context,
+    changesOf(context, state, release.value),
+    approvals,
+  );
+  if (verdict.kind !== "approved") {
+    await clearConditions(context, ...REFUSALS);
+    await sayApproval(
+      context,
+      "desired",
+      verdict.kind === "not_approved" ? verdict.fault : null,
+    );
     return "done";
   }
 
   const before = context.store.state.desired;
   const desired = {
     tag: offered.tag,
-    state: offered.state,
+    state,
     ...(Object.keys(boxes).length === 0 ? {} : { boxes }),
   };
   const stored = await context.store.commit((state) => ({ ...state, desired }));
@@ -87,6 +109,8 @@ export async function accept(
   }
   context.requests.demand("manifests", null);
   await clearConditions(context, ...REFUSALS);
+  await sayApproval(context, "desired", null);
+  await noteAccepted(context);
   await sayOlder(context, age);
   if (before?.tag !== offered.tag) {
     context.ports.log.write(

@@ -9,6 +9,7 @@ import type { KeyWork } from "../protocol/key_work.ts";
 import type { Sign } from "../protocol/signing.ts";
 import type { Store } from "../state/store.ts";
 import type { Witnesses } from "../state/witnesses.ts";
+import type { ApprovalMemory } from "./approval_memory.ts";
 import type { Channels } from "./channels.ts";
 import type { CorrectedClock } from "./corrected_clock.ts";
 import type { IdentityHolder } from "./identity_holder.ts";
@@ -25,6 +26,7 @@ export interface Context extends KeyWork {
   /** The portal's time as far as it is known. */
   readonly time: CorrectedClock;
   readonly requests: RequestMemory;
+  readonly approvals: ApprovalMemory;
   /** Aborts when the program has to end. */
   readonly stop: AbortSignal;
   /** How far cycles are apart, milliseconds. */

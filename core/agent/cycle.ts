@@ -18,6 +18,7 @@ import { leadsCluster } from "./leads.ts";
 import { trustOf } from "./trust.ts";
 import { type Observation, type Observer, openObserver } from "./observe.ts";
 import { noteSynced } from "./release_guard.ts";
+import { noteProvenTime } from "./release_memory.ts";
 import { openReleases, type Releases } from "./releases.ts";
 import { buildReport } from "./report.ts";
 import { adoptKeys, confirmKeys, openLeftRotation, sealedToStay } from "./rotation.ts";
@@ -218,6 +219,10 @@ async function receive(
   }
   if (isPlausibleTime(judgement.portalTime)) {
     await context.time.told(judgement.portalTime, sent.at);
+    // With keys only proven answers come here; without any, no answer is.
+    if (context.config.trust.portalKeys.length > 0) {
+      await noteProvenTime(context, judgement.portalTime);
+    }
   }
   if (isBinding) await demandBoundBoxes(context);
   await bindLater(context, parts);

@@ -18,6 +18,7 @@ import {
   lookAtCluster,
   readClusterUid,
 } from "./custody.ts";
+import { mayUseFirstTarget } from "./desired_changes.ts";
 import { openClusterSecrets } from "./cluster_secrets.ts";
 import { applySecrets } from "./converge_cluster.ts";
 import { readDropInHashes } from "./converge_host.ts";
@@ -141,7 +142,8 @@ async function writeSecrets(context: BoundContext, bootstrap: Bootstrap | null):
     return waits(whyNotAgent(custody) ?? "the API does not show kube-system's UID");
   }
   // A desired state that arrived meanwhile is younger than the answer to the enrollment.
-  const secrets = context.store.state.desired?.state.secrets ?? bootstrap?.answer.secrets ?? {};
+  const secrets = context.store.state.desired?.state.secrets ??
+    allowedAtFirst(context, bootstrap?.answer.secrets ?? {});
   const opened = openClusterSecrets(secrets, context.identity.sealingKeys);
   // Those of a cluster that there is already are its leader's, and may be younger than this answer.
   const isJoining = await readJoinedServer(context.ports.disk) !== null;
@@ -150,6 +152,20 @@ async function writeSecrets(context: BoundContext, bootstrap: Bootstrap | null):
   if (!applied.ok) return waits(applied.error);
   context.ports.log.write("info", "first_start_done", "the cluster runs and has its Secrets");
   return await go(context, { first_start: "done" });
+}
+
+/** Without a bucket that the owner has neither pinned nor approved: a desired state may bring its approval. */
+function allowedAtFirst(
+  context: BoundContext,
+  secrets: Bootstrap["answer"]["secrets"],
+): Bootstrap["answer"]["secrets"] {
+  const { etcd_s3, ...others } = secrets;
+  if (etcd_s3 === undefined || mayUseFirstTarget(context, etcd_s3)) return secrets;
+  const message =
+    `snapshots do not go to the bucket ${etcd_s3.bucket} of the enrollment yet: it is not s3_target of ` +
+    "config.yaml, so the owner must approve it (change s3_target) in the desired state";
+  context.ports.log.write("warn", "s3_target_not_approved", message);
+  return others;
 }
 
 /** Of these Secrets the ones that are not there. */

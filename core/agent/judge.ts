@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { DesiredState } from "../protocol/desired_state.ts";
+import { Approvals } from "../protocol/approval.ts";
 import type { Body } from "../protocol/json_body.ts";
 import type { OfferedOperation } from "../protocol/operation.ts";
 import { describeIssue } from "../protocol/schema_error.ts";
@@ -67,7 +68,8 @@ export function judgeSyncAnswer(
     );
 
   const inDesired = unfit.find(({ within }) => within === "desired")?.message;
-  const inOperation = unfit.find(({ within }) => within === "operation")?.message;
+  const inOperation = unfit.find(({ within }) => within === "operation")?.message ??
+    faultOfApprovals(bound);
   const elsewhere = unfit.find(({ within }) => within !== "desired" && within !== "operation");
   if (elsewhere !== undefined) return { kind: "malformed", message: elsewhere.message };
   const answer = SyncAnswer.safeParse(envelopeOf(bound, {
@@ -111,7 +113,17 @@ function envelopeOf(
   const expiry = expires_at === undefined || typeof expires_at === "string"
     ? {}
     : { expires_at: JSON.stringify(expires_at) };
-  return { ...body, ...desired, operation: { ...finite, ...expiry } };
+  const { approvals: _, ...unapproved } = finite;
+  const read = faultOfApprovals(body) === undefined ? finite : unapproved;
+  return { ...body, ...desired, operation: { ...read, ...expiry } };
+}
+
+/** Malformed approvals are a wrong parameter of their operation, and do not hold back the desired state. */
+function faultOfApprovals(body: JsonValue): string | undefined {
+  const operation = isJsonObject(body) ? body["operation"] : null;
+  if (!isJsonObject(operation) || operation["approvals"] === undefined) return undefined;
+  const approvals = Approvals.safeParse(operation["approvals"]);
+  return approvals.success ? undefined : describeIssue(approvals.error, ["approvals"]);
 }
 
 function offeredBy(desired: SyncAnswer["desired"], tag: unknown): Offered {

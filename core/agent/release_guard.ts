@@ -1,7 +1,7 @@
 import type { Release } from "../protocol/release.ts";
 import { type AgeVerdict, judgeAge } from "../protocol/release_age.ts";
 import type { BoundContext } from "./context.ts";
-import { latestTime, NO_RELEASES, noteRun, noteVerified } from "./release_memory.ts";
+import { keepProvenTime, latestTime, NO_RELEASES, noteRun, noteVerified } from "./release_memory.ts";
 import type { Releases } from "./releases.ts";
 
 /**
@@ -15,6 +15,7 @@ export async function judgeRelease(
   isApproved: boolean,
 ): Promise<AgeVerdict> {
   await rememberStored(context, releases);
+  await keepProvenTime(context);
   await noteVerified(context, release);
   return judgeAge(release, {
     memory: context.identity.current.releases ?? NO_RELEASES,

@@ -1,5 +1,6 @@
 import type { Release } from "../protocol/release.ts";
 import { afterRun, afterVerified, type ReleaseMemory } from "../protocol/release_age.ts";
+import { takeProvenTime } from "./approval_memory.ts";
 import type { BoundContext } from "./context.ts";
 import { correctedNow } from "./context.ts";
 
@@ -14,12 +15,34 @@ export const NO_RELEASES: ReleaseMemory = { floor: 0, newest: null };
  * clock that is set back brings an expired release or approval to life again.
  */
 export function latestTime(context: BoundContext): number {
-  const noted = context.identity.current.releases;
+  const { releases: noted, proven_time } = context.identity.current;
   return Math.max(
     context.ports.clock.now(),
     correctedNow(context),
     noted === undefined ? 0 : Date.parse(noted.created_at),
+    proven_time === undefined ? 0 : Date.parse(proven_time),
+    context.approvals.confirmed,
   );
+}
+
+/** How far apart the proven times are that are kept without a reason, milliseconds. */
+const KEEP_EVERY_MS = 86_400_000;
+
+/** Takes the time that a proven answer says, milliseconds since the epoch. Kept at most once a day. */
+export async function noteProvenTime(context: BoundContext, time: number): Promise<void> {
+  takeProvenTime(context.approvals, time, context.ports.clock.monotonic());
+  const kept = Date.parse(context.identity.current.proven_time ?? new Date(0).toISOString());
+  if (context.approvals.confirmed >= kept + KEEP_EVERY_MS) await keepProvenTime(context);
+}
+
+/** Keeps the highest proven time on the disk: asked for whenever an approval or a release is judged. */
+export async function keepProvenTime(context: BoundContext): Promise<void> {
+  const { confirmed } = context.approvals;
+  const kept = context.identity.current.proven_time;
+  if (confirmed === 0 || (kept !== undefined && Date.parse(kept) >= confirmed)) return;
+  const proven_time = new Date(confirmed).toISOString();
+  const changed = await context.identity.change((now) => ({ ...now, proven_time }));
+  if (!changed.ok) context.ports.log.write("warn", "proven_time_not_noted", changed.error.message);
 }
 
 /**

@@ -10,6 +10,7 @@ import { IDENTITY_FILE } from "../state/paths.ts";
 import { openStore } from "../state/store.ts";
 import { GATE_MS } from "../operations/upgrade/return_units.ts";
 import { TRIAL_MS } from "../update/rollback_units.ts";
+import { openApprovalMemory } from "./approval_memory.ts";
 import { openChannels } from "./channels.ts";
 import { openCorrectedClock } from "./corrected_clock.ts";
 import type { BoundContext, Context } from "./context.ts";
@@ -106,6 +107,7 @@ async function openContext(
     // What is left of a wait is not for a wall clock to say that somebody may have set meanwhile.
     channels: openChannels(store, { ...ports.clock, now: time.now }, ports.random),
     time,
+    approvals: openApprovalMemory(),
     requests: openRequestMemory(Math.floor(time.now() / 1000)),
     stop,
     cycleMs: cycleMs ?? CYCLE_MS,

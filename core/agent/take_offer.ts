@@ -6,12 +6,16 @@ import { withJournal } from "../operations/outbox.ts";
 import { definitionOf } from "../operations/registry.ts";
 import { answersElsewhere } from "../operations/rejoin/target.ts";
 import { heldCluster } from "../operations/restore/hold.ts";
+import type { JsonObject } from "../json.ts";
+import { needsApproval, subjectOf } from "../protocol/approved_operations.ts";
 import type { OfferedOperation } from "../protocol/operation.ts";
 import { otherCluster } from "../state/custody.ts";
 import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition, witnesses } from "./context.ts";
 import { custodyOfNode } from "./custody.ts";
+import { finishApprovals, sayApproval, useApprovals } from "./approvals.ts";
+import { readBootstrap } from "./read_bootstrap.ts";
 import { wasGivenUp } from "./send_events.ts";
 
 /**
@@ -31,9 +35,12 @@ export async function takeOffer(
     ? null
     : judgeOffer(operation, context.store.state, definition, {
       apiUp: isUp,
+      hasOwner: context.config.trust.approvalKeys.length > 0,
       otherCluster: otherCluster(await custodyOfNode(context)),
       witnesses: seen,
     });
+  await finishApprovals(context, (used) => used.use === "operation" && isKnown(context, used.for));
+  if (verdict?.kind !== "take") await sayApproval(context, "operation", null);
   if (verdict?.kind === "invalid_id") {
     await raiseCondition(
       context,
@@ -43,22 +50,55 @@ export async function takeOffer(
     return;
   }
   await clearConditions(context, "invalid_operation");
-  if (verdict?.kind !== "take") return;
+  if (verdict?.kind !== "take" || operation === null) return;
   const journal = await begunBefore(context, verdict.journal, definition) ?? verdict.journal;
   // Taken once more it would only hold up the next operation: it cannot be sent before a restart.
   if (journal.result !== undefined && wasGivenUp(context, journal)) return;
+  const isReady = journal.result !== undefined || await isApproved(context, operation);
+  if (journal.result !== undefined) await sayApproval(context, "operation", null);
+  if (!isReady) return;
   const stored = await context.store.commit((state) => withJournal(state, journal, seen));
   if (!stored.ok) {
     context.ports.log.write("error", "operation_not_stored", stored.error.message);
     return;
   }
   const { id, kind, result } = journal;
+  await finishApprovals(context, (used) => used.use === "operation" && used.for === id);
   const what = result === undefined ? "begins" : `is answered with ${result.state}`;
   context.ports.log.write("info", "operation_taken", `operation ${id} (${kind}) ${what}`, {
     operation: id,
     kind,
     ...(result === undefined ? {} : { state: result.state }),
   });
+}
+
+/**
+ * Whether the owner approves an operation that would run. One that lacks an approval is neither begun nor
+ * finished: it may be offered again with one until it expires.
+ */
+async function isApproved(context: BoundContext, operation: OfferedOperation): Promise<boolean> {
+  const { requireApproval } = context.config.trust;
+  const { approvals = [] } = operation;
+  const params = operation.params as JsonObject;
+  const isNeeded = needsApproval(operation.kind, params, requireApproval);
+  const subjects = isNeeded
+    ? [subjectOf({ ...operation, params }, (await ownSecrets(context)).etcd_s3)]
+    : [];
+  const verdict = await useApprovals(context, subjects, approvals);
+  const fault = verdict.kind === "not_approved" ? verdict.fault : null;
+  await sayApproval(context, "operation", fault);
+  return verdict.kind === "approved";
+}
+
+/** The secrets of the cluster that operations go by. */
+async function ownSecrets(context: BoundContext) {
+  const desired = context.store.state.desired?.state;
+  return desired?.secrets ?? (await readBootstrap(context))?.answer.secrets ?? {};
+}
+
+/** Whether an operation has begun or ended. */
+function isKnown({ store: { state } }: BoundContext, id: string): boolean {
+  return state.operation?.id === id || Object.hasOwn(state.finished, id);
 }
 
 /**

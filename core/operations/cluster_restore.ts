@@ -68,12 +68,12 @@ async function stopK3s(tools: Tools): Promise<StepEnd> {
   const cleared = await patiently(tools, DISK, () => ports.disk.remove(RESTORE_DIRECTORY));
   if (!cleared.ok) return { kind: "failed", message: cleared.error.message };
 
-  const { findings, staged, size } = await checkRestore(tools);
+  const { findings, staged, size, code } = await checkRestore(tools);
   if (findings.length > 0 || staged === null) {
     for (const finding of findings) await say(`against it: ${finding}`);
     const list = findings.map((finding, index) => `(${index + 1}) ${finding}`).join("; ");
     const what = findings.length === 1 ? "one thing is" : `${findings.length} things are`;
-    return await leave(tools, `${what} against it: ${list}`, "checks_failed");
+    return await leave(tools, `${what} against it: ${list}`, code ?? "checks_failed");
   }
 
   const origin = await patiently(

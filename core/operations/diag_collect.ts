@@ -13,7 +13,7 @@ import { createRedactor, type Redactor } from "./redact.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
 
 const Params = z.strictObject({
-  consent: z.strictObject({ by: z.string().min(1).max(253), at: Rfc3339 }),
+  consent: z.strictObject({ by: z.string().min(1).max(253), at: Rfc3339 }).optional(),
   recipient: Recipient.optional(),
   lines: z.int().min(1).max(1_000).default(200),
 });
@@ -54,7 +54,12 @@ export const diagCollect = defineOperation({
     collect: {
       timeoutMs: TIMEOUT_MS.local,
       async run({ params, ports, node, say, open }) {
-        await say(`consent by ${params.consent.by} at ${params.consent.at}`);
+        const { consent } = params;
+        await say(
+          consent === undefined
+            ? "the owner's approval is the consent"
+            : `consent by ${consent.by} at ${consent.at}`,
+        );
         const redactor = createRedactor();
         await learnSecrets(ports.disk, redactor, (box) => openOwn(open, box));
 
@@ -74,7 +79,7 @@ export const diagCollect = defineOperation({
         }
         const facts: JsonObject = {
           collected_at: new Date(ports.clock.now()).toISOString(),
-          consent: { ...params.consent },
+          consent: consent === undefined ? "approval" : { ...consent },
           node: node.binding.node_name,
           cluster: node.binding.cluster_id,
           versions: {

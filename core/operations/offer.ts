@@ -25,6 +25,8 @@ export interface OfferFacts {
   readonly apiUp: boolean;
   /** The other cluster that the API showed last; null where it is this node's. */
   readonly otherCluster: OtherCluster | null;
+  /** The owner has keys: an approval is the consent, and says which snapshot is restored. */
+  readonly hasOwner: boolean;
   /** What the clocks say; whether an operation has expired goes by the corrected one. */
   readonly witnesses: Witnesses;
 }
@@ -75,7 +77,7 @@ const MAX_KIND = 64;
 function refusalOf(
   operation: OfferedOperation,
   definition: AnyDefinition | null,
-  { apiUp, otherCluster, witnesses: { now }, servers, isFull }: OfferFacts & {
+  { apiUp, otherCluster, hasOwner, witnesses: { now }, servers, isFull }: OfferFacts & {
     readonly servers: number;
     readonly isFull: boolean;
   },
@@ -102,7 +104,7 @@ function refusalOf(
       "it is for clusters with several servers, and no desired state says that of this one";
     return refused("single_server", message);
   }
-  if (definition.needsConsent === true && !hasConsent(operation.params)) {
+  if (definition.needsConsent === true && !hasOwner && !hasConsent(operation.params)) {
     return refused("consent_missing", "params.consent must say who consented (by) and when (at)");
   }
   if (isFull && definition.isRescue !== true) {
@@ -119,7 +121,17 @@ function refusalOf(
   if (!params.success) {
     return refused("invalid_params", describeIssue(params.error, ["params"]));
   }
+  if (hasOwner && lacksHash(operation)) {
+    const message = "params.sha256 is missing: with approval_keys a restore from s3 needs the " +
+      "SHA-256 of the snapshot's file";
+    return refused("invalid_params", message);
+  }
   return null;
+}
+
+/** What is approved is one snapshot, not whatever stands under its name in the bucket by then. */
+function lacksHash({ kind, params }: OfferedOperation): boolean {
+  return kind === "cluster.restore" && params["from"] === "s3" && params["sha256"] === undefined;
 }
 
 /**

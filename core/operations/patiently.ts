@@ -8,6 +8,8 @@ import { lookFor } from "./look_for.ts";
 export interface Refusal {
   readonly message: string;
   readonly passes: boolean;
+  /** What the operation's result has as its code, where that is a code of its own. */
+  readonly code?: string;
 }
 
 /** How long trouble may last before anything is committed, milliseconds: a full disk is cleared by then, or not. */

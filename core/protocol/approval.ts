@@ -26,6 +26,9 @@ export type Approval = z.infer<typeof Approval>;
 /** Most approvals of one operation or desired state. */
 export const MAX_APPROVALS = 12;
 
+/** The approvals that travel with an operation or a desired state. */
+export const Approvals = z.array(Approval).max(MAX_APPROVALS);
+
 /** What is approved: an operation, or a change of the desired state. */
 export type ApprovalSubject =
   | {
@@ -104,6 +107,8 @@ export interface ApprovalRules {
   readonly latest: number;
   /** The corrected time, milliseconds since the epoch: an approval is not further ahead of it than 7 days. */
   readonly now: number;
+  /** Whether the approval of this text was used up: it works once. */
+  readonly isUsed?: (text: string) => boolean;
   readonly verify?: Verify;
 }
 
@@ -186,6 +191,9 @@ function judgeOne(
   const bytes = new TextEncoder().encode(text ?? "");
   if (text === null || !isSshSignatureOf(read.value, bytes, rules.verify)) {
     return fail(`${owner} signed another text than this request makes`);
+  }
+  if (rules.isUsed?.(text) === true) {
+    return fail(`the approval of ${owner} was used before: it works once, so ask for another one`);
   }
   return ok({ key: known, text, expires });
 }

@@ -22,6 +22,8 @@ export const CONDITION_CODES = [
   "addon_failed",
   "clock_offset_large",
   "other_cluster",
+  "approval_missing",
+  "approval_invalid",
   "release_older",
   "release_expired",
   "release_below_minimum",

@@ -56,3 +56,42 @@ function valueOf(text: string, field: Field): number | null {
 function isNumber(text: string): boolean {
   return /^[0-9]{1,4}$/.test(text);
 }
+
+/** How often a valid schedule fires in the 365 days from 2026-01-01 UTC (trust.md T4). */
+export function firingsInYear(schedule: string): number {
+  const [minutes, hours, days, months, weekdays] = schedule.split(" ").map((text, index) =>
+    matched(text, FIELDS[index] as Field)
+  );
+  if (!minutes || !hours || !days || !months || !weekdays) return 0;
+  let count = 0;
+  for (let day = 0; day < 365; day++) {
+    const date = new Date(FIRST_DAY + day * DAY_MS);
+    const isDay = days.values.has(date.getUTCDate());
+    const isWeekday = weekdays.values.has(date.getUTCDay());
+    // As cron has it: where both are restricted, either is enough.
+    const fires = days.isAny || weekdays.isAny ? isDay && isWeekday : isDay || isWeekday;
+    if (fires && months.values.has(date.getUTCMonth() + 1)) count++;
+  }
+  return count * minutes.values.size * hours.values.size;
+}
+
+const FIRST_DAY = Date.parse("2026-01-01T00:00:00Z");
+const DAY_MS = 86_400_000;
+
+/** The values that a field stands for. `isAny`: a part of it is a star, without a step beyond 1. */
+function matched(text: string, field: Field): { values: Set<number>; isAny: boolean } {
+  const values = new Set<number>();
+  let isAny = false;
+  for (const part of text.split(",")) {
+    const [range = "", stepText] = part.split("/");
+    const step = Number(stepText ?? 1);
+    const isStar = range === "*" || range === "?";
+    isAny ||= isStar && step === 1;
+    const [from, to] = isStar
+      ? [field.min, field.max]
+      : range.split("-").map((bound) => valueOf(bound, field));
+    const last = to ?? (stepText === undefined ? from : field.max);
+    for (let value = from ?? 0; value <= (last ?? -1); value += step) values.add(value);
+  }
+  return { values, isAny };
+}

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { Approvals } from "./approval.ts";
 import { isCronSchedule } from "./cron.ts";
 import { DnsLabel, ReleaseVersion } from "./identifiers.ts";
 import { Sealed } from "./sealed.ts";
@@ -56,5 +57,7 @@ export const DesiredState = z.object({
     (addons) => new Set(addons.map((addon) => addon.name)).size === addons.length,
     "names an add-on twice",
   ),
+  /** Signatures of the cluster's owner for changes that need them (trust.md T4). */
+  approvals: Approvals.optional(),
 });
 export type DesiredState = z.infer<typeof DesiredState>;

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { Approvals } from "./approval.ts";
 import type { KnownBoxes } from "./bound_box.ts";
 import { Rfc3339 } from "./identifiers.ts";
 import { JsonMap } from "./json_value.ts";
@@ -12,6 +13,8 @@ export const Operation = z.object({
   kind: z.string(),
   params: JsonMap,
   expires_at: z.string().optional(),
+  /** Signatures of the cluster's owner (trust.md T4). */
+  approvals: Approvals.optional(),
 });
 export type Operation = z.infer<typeof Operation>;
 

@@ -2,10 +2,11 @@ import * as z from "zod";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import type { Random } from "../ports/random.ts";
 import { decodeBase64, encodeBase64 } from "../protocol/base64.ts";
-import { AgentId, DnsLabel, ReleaseVersion, Rfc3339, ServerId } from "../protocol/identifiers.ts";
+import { AgentId, DnsLabel, ReleaseVersion, Rfc3339, ServerId, Sha256Hex } from "../protocol/identifiers.ts";
 import type { Result } from "../result.ts";
 import { Secret } from "../secret.ts";
 import type { Found } from "./durable.ts";
+import { EffectiveS3Target } from "../protocol/approved_changes.ts";
 import { readDocument, writeDocument } from "./durable.ts";
 import { FORMAT, jsonBytes, jsonParser } from "./json_document.ts";
 import { IDENTITY_FILE } from "./paths.ts";
@@ -39,6 +40,17 @@ const Binding = z.object({
 /** What the agent became at its enrollment. It never changes afterwards. */
 export type Binding = z.infer<typeof Binding>;
 
+const UsedApproval = z.object({
+  use: z.enum(["operation", "change"]),
+  /** The operation's ID, or what a change changes to, as canonical JSON. */
+  for: z.string(),
+  expires: Rfc3339,
+  /** What it was used for has begun: after a crash before that, the same use goes on. */
+  done: z.literal(true).optional(),
+});
+/** An approval that was used. */
+export type UsedApproval = z.infer<typeof UsedApproval>;
+
 /** The form of identity.json. */
 export const IdentityDocument = z.object({
   format: z.literal(FORMAT),
@@ -57,6 +69,12 @@ export const IdentityDocument = z.object({
     /** The latest `created_at` of a verified release: no earlier time is believed when something is refused. */
     created_at: Rfc3339,
   }).optional(),
+  /** Approvals that were used, by the SHA-256 of their text: each works once (trust.md T4). */
+  used_approvals: z.record(Sha256Hex, UsedApproval).optional(),
+  /** The last S3 target that was accepted; null after a removal, absent before the first. */
+  s3_target: EffectiveS3Target.nullable().optional(),
+  /** The highest time of a proven answer that a later proven one confirmed. */
+  proven_time: Rfc3339.optional(),
   /** What is stored is bound: files of an earlier version have been sealed again. */
   stored_bound: z.literal(true).optional(),
 });
@@ -87,6 +105,9 @@ export function saveIdentity(disk: Disk, identity: Identity): Promise<Result<voi
     ...(identity.previous === undefined ? {} : { previous: plain(identity.previous) }),
     ...(identity.bound_boxes === true ? { bound_boxes: true } : {}),
     ...(identity.releases === undefined ? {} : { releases: identity.releases }),
+    ...(identity.used_approvals === undefined ? {} : { used_approvals: identity.used_approvals }),
+    ...(identity.s3_target === undefined ? {} : { s3_target: identity.s3_target }),
+    ...(identity.proven_time === undefined ? {} : { proven_time: identity.proven_time }),
     ...(identity.stored_bound === true ? { stored_bound: true } : {}),
   };
   return writeDocument(disk, IDENTITY_FILE, jsonBytes(document));

@@ -19,6 +19,7 @@ import { openChannels } from "../../core/agent/channels.ts";
 import { openCorrectedClock } from "../../core/agent/corrected_clock.ts";
 import type { BoundContext } from "../../core/agent/context.ts";
 import { holdIdentity } from "../../core/agent/identity_holder.ts";
+import { openApprovalMemory } from "../../core/agent/approval_memory.ts";
 import { openRequestMemory } from "../../core/agent/request_memory.ts";
 import type { Ports } from "../../core/ports/mod.ts";
 import type { Bucket } from "../../core/ports/s3.ts";
@@ -230,6 +231,7 @@ export async function openAgent(
     store,
     time: await openCorrectedClock({ clock: ports.clock, machine: ports.machine, store }),
     channels: openChannels(store, ports.clock, ports.random),
+    approvals: openApprovalMemory(),
     requests: openRequestMemory(),
     stop,
     cycleMs: 30_000,

@@ -23,6 +23,8 @@ export interface Checked {
   readonly staged: Staged | null;
   /** Bytes of the snapshot as it is kept. */
   readonly size: number;
+  /** The result's code where something is against it. */
+  readonly code?: string;
 }
 
 /** Shorter ones could stand in a database by chance. */
@@ -76,7 +78,11 @@ export async function checkRestore(tools: StepTools<RestoreParams>): Promise<Che
     "the disk to take the snapshot",
     () => stage(tools, source.value, texts),
   );
-  if (!staged.ok) return { findings: [...findings, staged.error.message], staged: null, size };
+  if (!staged.ok) {
+    const { message, code } = staged.error;
+    const all = [...findings, message];
+    return { findings: all, staged: null, size, ...(code === undefined ? {} : { code }) };
+  }
   const { facts } = staged.value;
   findings.push(
     ...snapshotFindings(facts, {

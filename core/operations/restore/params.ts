@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { Sha256Hex } from "../../protocol/identifiers.ts";
 import { Sealed } from "../../protocol/sealed.ts";
 import { EtcdS3 } from "../../protocol/secrets.ts";
 import { SnapshotFile } from "../snapshots/snapshot_name.ts";
@@ -17,6 +18,7 @@ export const RestoreParams = z.strictObject({
   from: z.enum(["local", "s3"]),
   ...BUCKET,
   token: Sealed.optional(),
+  sha256: Sha256Hex.optional(),
   kube_system_uid: z.string().regex(/^[A-Za-z0-9-]{1,64}$/, "is no UID").optional(),
 }).superRefine((params, context) => {
   const given = [...NEEDED, ...OPTIONAL].filter((name) => params[name] !== undefined);
@@ -30,12 +32,14 @@ export const RestoreParams = z.strictObject({
       issue(name, `is missing: another bucket needs it beside ${first}`);
     }
   }
-}).transform(({ snapshot, from, token, kube_system_uid, ...bucket }) => ({
+}).transform(({ snapshot, from, token, sha256, kube_system_uid, ...bucket }) => ({
   snapshot,
   from,
   /** Null where it is the cluster's own. */
   bucket: bucket.endpoint === undefined ? null : EtcdS3.parse(bucket),
   token: token ?? null,
+  /** SHA-256 of the file as k3s wrote it; null where the operation does not say. */
+  sha256: sha256 ?? null,
   kubeSystemUid: kube_system_uid ?? null,
 }));
 export type RestoreParams = z.infer<typeof RestoreParams>;

@@ -54,14 +54,35 @@ export async function stage(
     const removed = await disk.remove(path);
     if (!removed.ok) return fail(refusalOf(removed.error));
   }
-  if (source.kind === "local") return await take(tools, source.path, source.path, texts);
+  if (source.kind === "local") {
+    const changed = await changedFrom(tools, source.path, source.path);
+    if (changed !== null) return fail(changed);
+    return await take(tools, source.path, source.path, texts);
+  }
   const received = await receive(tools, source, texts);
   if (!received.ok) return received;
+  const changed = await changedFrom(tools, RECEIVED_FILE, source.name);
+  if (changed !== null) return fail(changed);
   if (received.value !== null) return whole(source.name, RECEIVED_FILE, received.value);
   const staged = await take(tools, RECEIVED_FILE, source.name, texts);
   // Only the plain one is of use from here on, and takes its room.
   await disk.remove(RECEIVED_FILE);
   return staged;
+}
+
+/** Why the file is not the one that the operation means; null where it is, or the operation does not say. */
+async function changedFrom(
+  { ports: { disk }, params: { sha256 } }: StepTools<RestoreParams>,
+  path: string,
+  name: string,
+): Promise<Refusal | null> {
+  if (sha256 === null) return null;
+  const found = await disk.sha256(path);
+  if (!found.ok) return refusalOf(found.error);
+  if (found.value === sha256) return null;
+  const message = `${name} has the SHA-256 ${found.value}, and params.sha256 is ${sha256}: it is ` +
+    "another file than the one that was asked for";
+  return { message, passes: false, code: "snapshot_changed" };
 }
 
 /** Looks at a file, and unzips it where it is a zip. */

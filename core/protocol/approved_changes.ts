@@ -1,0 +1,126 @@
+import * as z from "zod";
+import type { JsonObject, JsonValue } from "../json.ts";
+import { firingsInYear } from "./cron.ts";
+import { canonicalJson } from "./jcs.ts";
+import { S3Folder } from "./s3_target.ts";
+
+/**
+ * The changes of the desired state that the owner has to approve (trust.md T4): a function from what was
+ * accepted and what is offered to what is asked for. `registries` joins this list with that member.
+ */
+export const APPROVED_CHANGES = [
+  "s3_target",
+  "registries",
+  "fewer_snapshots",
+  "older_release",
+] as const;
+/** One of them. */
+export type ChangeName = (typeof APPROVED_CHANGES)[number];
+
+/** A change that needs an approval. */
+export interface NeededChange {
+  readonly kind: "change";
+  readonly what: ChangeName;
+  readonly from: JsonValue;
+  readonly to: JsonValue;
+}
+
+/** Where snapshots go, without the keys, every member spelled out. */
+export const EffectiveS3Target = z.object({
+  endpoint: z.string(),
+  bucket: z.string(),
+  region: z.string(),
+  folder: z.string(),
+  endpoint_ca: z.string().nullable(),
+  bucket_lookup: z.string(),
+});
+/** One of them. */
+export type EffectiveS3Target = z.infer<typeof EffectiveS3Target>;
+
+/** What settings say of their target. */
+interface S3Settings {
+  readonly endpoint: string;
+  readonly bucket: string;
+  readonly region: string;
+  readonly folder: string;
+  readonly endpoint_ca?: string | undefined;
+  readonly bucket_lookup?: string | undefined;
+}
+
+/** The target of settings: the folder as k3s normalises it, null and `auto` where nothing is said. */
+export function targetOf(settings: S3Settings): EffectiveS3Target {
+  return {
+    ...bucketLineOf(settings),
+    endpoint_ca: settings.endpoint_ca ?? null,
+    bucket_lookup: settings.bucket_lookup ?? "auto",
+  };
+}
+
+/** The part of a target that an approval of a restore or a deletion shows. */
+export function bucketLineOf({ endpoint, bucket, region, folder }: S3Settings) {
+  const normal = S3Folder.safeParse(folder);
+  return { endpoint, bucket, region, folder: normal.success ? normal.data : folder };
+}
+
+/** Whether two targets are the same one. */
+export function isSameTarget(one: EffectiveS3Target | null, other: EffectiveS3Target | null) {
+  return canonicalJson(one) === canonicalJson(other);
+}
+
+interface Snapshots {
+  readonly schedule: string;
+  readonly retention: number;
+  readonly named_retention?: number | undefined;
+}
+
+/** What was accepted last. */
+export interface AcceptedFacts {
+  /** Undefined: none was ever accepted. Null: it was removed. */
+  readonly s3Target: EffectiveS3Target | null | undefined;
+  /** Null where no desired state was accepted. */
+  readonly snapshots: Snapshots | null;
+}
+
+/** What is offered, as far as it may need an approval. */
+export interface OfferedFacts {
+  readonly secrets: { readonly etcd_s3?: S3Settings | undefined };
+  readonly host: { readonly snapshots: Snapshots };
+}
+
+/** The changes that need an approval; `older_release` is judged where releases are. */
+export function neededChanges(
+  accepted: AcceptedFacts,
+  { secrets, host }: OfferedFacts,
+  configured: EffectiveS3Target | null,
+): readonly NeededChange[] {
+  const changes: NeededChange[] = [];
+  const to = secrets.etcd_s3 === undefined ? null : targetOf(secrets.etcd_s3);
+  const from = accepted.s3Target ?? null;
+  const isFirst = accepted.s3Target === undefined && to !== null;
+  const isConfigured = isFirst && configured !== null && isSameTarget(to, configured);
+  if (!isSameTarget(from, to) && !isConfigured) {
+    changes.push({ kind: "change", what: "s3_target", from, to });
+  }
+  const { snapshots } = accepted;
+  if (snapshots !== null && areFewer(snapshots, host.snapshots)) {
+    changes.push({
+      kind: "change",
+      what: "fewer_snapshots",
+      from: snapshots as unknown as JsonObject,
+      to: host.snapshots as unknown as JsonObject,
+    });
+  }
+  return changes;
+}
+
+function areFewer(before: Snapshots, after: Snapshots): boolean {
+  return after.retention < before.retention || isLower(before, after) ||
+    (after.schedule !== before.schedule &&
+      firingsInYear(after.schedule) < firingsInYear(before.schedule));
+}
+
+/** Named snapshots without a limit are all kept, so a limit that appears is a lower one. */
+function isLower(before: Snapshots, after: Snapshots): boolean {
+  if (after.named_retention === undefined) return false;
+  return after.named_retention < (before.named_retention ?? Number.POSITIVE_INFINITY);
+}
