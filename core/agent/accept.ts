@@ -77,12 +77,10 @@ export async function accept(
     return "done";
   }
   const { approvals = [], ...state } = offered.state;
-  const verdict = await useApprovals(
-    context,
-    changesOf(context, state, release.value),
-    approvals,
-  );
+  const changes = changesOf(context, state, release.value);
+  const verdict = await useApprovals(context, changes, approvals);
   if (verdict.kind !== "approved") {
+    if (changes.some(({ what }) => what === "older_release")) await sayOlder(context, age);
     await clearConditions(context, ...REFUSALS);
     await sayApproval(
       context,

@@ -1,7 +1,13 @@
 import type { Release } from "../protocol/release.ts";
 import { type AgeVerdict, judgeAge } from "../protocol/release_age.ts";
 import type { BoundContext } from "./context.ts";
-import { keepProvenTime, latestTime, NO_RELEASES, noteRun, noteVerified } from "./release_memory.ts";
+import {
+  keepProvenTime,
+  latestTime,
+  NO_RELEASES,
+  noteRun,
+  noteVerified,
+} from "./release_memory.ts";
 import type { Releases } from "./releases.ts";
 
 /**

@@ -2,7 +2,14 @@ import * as z from "zod";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import type { Random } from "../ports/random.ts";
 import { decodeBase64, encodeBase64 } from "../protocol/base64.ts";
-import { AgentId, DnsLabel, ReleaseVersion, Rfc3339, ServerId, Sha256Hex } from "../protocol/identifiers.ts";
+import {
+  AgentId,
+  DnsLabel,
+  ReleaseVersion,
+  Rfc3339,
+  ServerId,
+  Sha256Hex,
+} from "../protocol/identifiers.ts";
 import type { Result } from "../result.ts";
 import { Secret } from "../secret.ts";
 import type { Found } from "./durable.ts";

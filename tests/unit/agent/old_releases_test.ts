@@ -26,7 +26,8 @@ async function settled(more = ""): Promise<World> {
   return world;
 }
 
-const OWNED = `approval_keys: ["${OWNER}"]\n`;
+const OWNED = `approval_keys: ["${OWNER}"]\n` +
+  "s3_target: { endpoint: s3.example.com, bucket: pbx-snapshots, region: eu-central, folder: demo }\n";
 const revision = (world: World): number => world.stored().desired.state.revision;
 const memory = (world: World) => world.stored(IDENTITY_FILE).releases;
 
@@ -54,7 +55,7 @@ Deno.test("old releases: with the owner's keys an older one needs an approval", 
   publish(world, "0.6.0", { sequence: 6 });
   await want(world, "0.6.0");
   assert.equal(revision(world), 1);
-  assert.deepEqual(world.conditions(), ["release_older"]);
+  assert.deepEqual(world.conditions(), ["approval_missing", "release_older"]);
   await want(world, "1.0.0");
   assert.deepEqual(world.conditions(), []);
   assert.equal(revision(world), 3);
