@@ -77,7 +77,9 @@ function assertWhole(
   if (after.desired === before.desired) {
     // Refused for its manifest, or for an option that its template does not take so: as before, all of it.
     assert.ok(
-      world.log.records().some(({ event }) => /^manifest_|^unsealed_secret|^invalid_desired_state/.test(event)),
+      world.log.records().some(({ event }) =>
+        /^manifest_|^unsealed_secret|^invalid_desired_state/.test(event)
+      ),
       "a valid document is neither taken nor refused",
     );
     return assert.deepEqual(after, before);
