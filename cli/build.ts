@@ -81,7 +81,7 @@ async function build(options: BuildOptions, work: string): Promise<boolean> {
     }
   }
   if (built.length === 0) return false;
-  await assemble(join(work, "out"), built, options.downloadUrl);
+  await assemble(join(work, "out"), built, options);
   return true;
 }
 

@@ -4,7 +4,7 @@ import { promisify } from "node:util";
 import { gzip } from "node:zlib";
 import { VERSION } from "../version.ts";
 import { importedPackages } from "./imported_packages.ts";
-import type { Architecture } from "./options.ts";
+import type { Architecture, BuildOptions } from "./options.ts";
 import { programName } from "./program_name.ts";
 import { REPOSITORY } from "./repository.ts";
 import { createSbom } from "./sbom.ts";
@@ -20,7 +20,7 @@ import { PLACEHOLDERS, userData } from "./templates/user_data.ts";
 export async function assemble(
   folder: string,
   architectures: readonly Architecture[],
-  downloadUrl: string | undefined,
+  { downloadUrl, portalKeys }: Pick<BuildOptions, "downloadUrl" | "portalKeys">,
 ): Promise<void> {
   const downloads: Download[] = [];
   for (const architecture of architectures) {
@@ -34,7 +34,7 @@ export async function assemble(
   const texts: Readonly<Record<string, string>> = {
     "pbx-agent.service": UNIT,
     "install.sh": script,
-    "user-data.yaml": userData(script, downloadUrl ?? PLACEHOLDERS.downloadUrl),
+    "user-data.yaml": userData(script, downloadUrl ?? PLACEHOLDERS.downloadUrl, portalKeys),
     "simulate-job.yaml": simulateJob(VERSION),
     "sbom.cdx.json": `${JSON.stringify(await sbom(), null, 2)}\n`,
   };

@@ -18,6 +18,8 @@ export interface BuildOptions {
   readonly out: string;
   /** Where the files of `out` will be published, without a slash at the end; a placeholder without one. */
   readonly downloadUrl: string | undefined;
+  /** What the portal signs its answers with, base64: at most two; stand in the user-data. */
+  readonly portalKeys: readonly string[];
 }
 
 /** What `--help` prints. */
@@ -29,6 +31,7 @@ Bundles the agent and compiles it into one program, with everything that install
   --all                 both, and fail where one cannot be built
   --release-key BASE64  public release key; twice, or not at all: then it takes no release
   --download-url URL    https folder where the files will be published; stands in the installers
+  --portal-key BASE64   what the portal signs its answers with; once or twice; stands in the user-data
   --out DIR             default: dist
   --help                this text
 
@@ -49,6 +52,7 @@ export function parseBuildOptions(
         all: { type: "boolean" },
         "release-key": { type: "string", multiple: true },
         "download-url": { type: "string" },
+        "portal-key": { type: "string", multiple: true },
         out: { type: "string" },
         help: { type: "boolean" },
       },
@@ -67,7 +71,16 @@ export function parseBuildOptions(
   if (url !== undefined && !/^https:\/\/[A-Za-z0-9][A-Za-z0-9.:/_~%+-]*$/.test(url)) {
     return fail(`--download-url ${url}: must be a plain https URL without query`);
   }
+  const portalKeys = values["portal-key"] ?? [];
+  for (const text of portalKeys) {
+    const key = decodeBase64(text);
+    if (key === null || !isEd25519PublicKey(key)) {
+      return fail(`--portal-key ${text}: is not the base64 of a proper Ed25519 public key`);
+    }
+  }
+  if (portalKeys.length > 2) return fail("--portal-key: give one or two");
   return ok({
+    portalKeys,
     architectures: ARCHITECTURES.filter((name) => asked.length === 0 || asked.includes(name)),
     mustHaveAll: values.all === true || asked.length > 0,
     releaseKeys: keys.value,

@@ -55,6 +55,8 @@ export interface SimulateOptions {
   readonly report: string | null;
   readonly limits: readonly Limit[];
   readonly tokens: string | null;
+  /** What proves the portals' answers, base64. */
+  readonly portalKeys: readonly string[];
   readonly caFiles: readonly string[];
   readonly releaseKeys: readonly Uint8Array[];
   readonly shard: { readonly index: number; readonly of: number };
@@ -98,6 +100,7 @@ Nothing on this machine is touched.
   }
   --slo LIMITS      separated by commas; if one does not hold, the exit code is 3:
        ${SLO_HELP}
+  --portal-key K    what --portal signs its answers with, base64 of 32 bytes: agents take no others
   --ca FILE         certificates to trust beside the runtime's own, PEM; may be repeated
   --shard I/N       only every N-th agent, from I (0 to N-1) on: one process of several
   --shards N        the same, I from JOB_COMPLETION_INDEX, as an indexed Kubernetes Job sets it
@@ -137,6 +140,7 @@ export function parseSimulateOptions(
         report: { type: "string" },
         slo: { type: "string" },
         tokens: { type: "string" },
+        "portal-key": { type: "string", multiple: true },
         ca: { type: "string", multiple: true },
         shard: { type: "string" },
         shards: { type: "string" },
@@ -182,6 +186,13 @@ export function parseSimulateOptions(
   if (releaseKeys.some((key) => key === null)) {
     return fail("--release-key: is not the base64 of the 32 bytes of a proper Ed25519 public key");
   }
+  const portalKeys = values["portal-key"] ?? [];
+  if (portalKeys.length > 2 || portalKeys.some((key) => keyOf(key) === null)) {
+    return fail("--portal-key: is not the base64 of a proper Ed25519 public key, once or twice");
+  }
+  if (portalKeys.length > 0 && portals.value.length === 0) {
+    return fail("--portal-key needs --portal: whose key is it?");
+  }
   if (values.report === "") return fail("--report needs a folder or -");
   return ok({
     portals: portals.value,
@@ -196,6 +207,7 @@ export function parseSimulateOptions(
     report: values.report ?? null,
     limits: limits.value,
     tokens: values.tokens ?? null,
+    portalKeys,
     caFiles: values.ca ?? [],
     releaseKeys: releaseKeys.filter((key) => key !== null),
     shard: shard.value,

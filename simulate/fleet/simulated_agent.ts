@@ -24,6 +24,8 @@ import { createWeather } from "./weather.ts";
 export interface Shared {
   /** An agent's portal is the one at its number, counted around. */
   readonly portals: readonly string[];
+  /** What proves their answers, base64; none: they need no proof. */
+  readonly portalKeys: readonly string[];
   readonly clock: Clock;
   readonly recorder: Recorder;
   readonly profile: Profile;
@@ -123,6 +125,7 @@ export function createSimulatedAgent(shared: Shared, index: number): SimulatedAg
       node = createNode({
         name,
         portal: inTurn(shared.portals, index),
+        portalKeys: shared.portalKeys,
         clock,
         random,
         http: httpOf,

@@ -27,6 +27,8 @@ export interface Simulation extends Pick<FleetOptions, "programs" | "order"> {
   /** Of the simulated agents: their version, and the keys that they verify releases with. */
   readonly version: string;
   readonly releaseKeys: readonly Uint8Array[];
+  /** What proves the portals' answers, base64; none: they need no proof. */
+  readonly portalKeys: readonly string[];
   readonly caCerts: readonly string[];
 }
 

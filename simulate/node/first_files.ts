@@ -4,13 +4,28 @@ import { CONFIG_FILE, K3S_PROGRAM, PROGRAM_FILE } from "../../core/state/paths.t
 import type { NodeName } from "./node_name.ts";
 import { programOf } from "./program.ts";
 
+/** How a machine is delivered. */
+export interface Delivered {
+  /** The portal's domain or base URL, as the configuration has it. */
+  readonly portal: string;
+  /** Of the agent's program. */
+  readonly version: string;
+  /** What proves the portal's answers, base64; none: they need no proof. */
+  readonly portalKeys?: readonly string[];
+}
+
 /** The files of a machine as it is delivered: the image's, and what cloud-init wrote. */
-export function layOut(disk: FakeDisk, name: NodeName, portal: string, version: string): void {
+export function layOut(
+  disk: FakeDisk,
+  name: NodeName,
+  { portal, version, portalKeys = [] }: Delivered,
+): void {
   const config = [
     `portal: ${portal}`,
     `cluster_id: ${name.clusterId}`,
     `node_name: ${name.nodeName}`,
     `enrollment_token: ${name.token}`,
+    ...(portalKeys.length === 0 ? [] : [`portal_keys: [${portalKeys.join(", ")}]`]),
     "",
   ].join("\n");
   disk.put(CONFIG_FILE, config);

@@ -35,6 +35,8 @@ export interface NodeOptions {
   readonly name: NodeName;
   /** The portal's domain or base URL, as the configuration has it. */
   readonly portal: string;
+  /** What proves its answers, base64; none: they need no proof. */
+  readonly portalKeys?: readonly string[];
   /** The true time: simulated or real. */
   readonly clock: Clock;
   /** This node's own; the same seed gives the same life. */
@@ -266,7 +268,7 @@ export function createNode(options: NodeOptions): SimulatedNode {
     }
   }
 
-  layOut(disk, name, options.portal, options.version);
+  layOut(disk, name, options);
   return {
     name,
     disk,

@@ -60,6 +60,11 @@ export const Profile = z.strictObject({
     /** Requests a second that it takes before it answers 429; null: any number. */
     capacity: z.number().min(1).nullable().default(null),
     /**
+     * It signs its answers, and agents take no others. In virtual time; agents of a fleet get the key of a
+     * real portal by `--portal-key`.
+     */
+    signed: z.boolean().default(false),
+    /**
      * Its clock steps, by seconds to decades either way: for one answer, until an operation ends, or for
      * minutes. In virtual time only.
      */

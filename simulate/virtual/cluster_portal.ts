@@ -1,9 +1,11 @@
+import type { AnswerKey } from "../../adapters/portal/answer_key.ts";
 import { noteRefused } from "../../adapters/portal/events.ts";
 import { firstCluster } from "../../adapters/portal/first_cluster.ts";
 import type { Answer } from "../../adapters/portal/http/message.ts";
 import { issueToken } from "../../adapters/portal/issue_token.ts";
 import { createPortalInProcess } from "../../adapters/portal/in_process.ts";
 import type { Portal } from "../../adapters/portal/portal.ts";
+import { prove } from "../../adapters/portal/prove.ts";
 import { serve } from "../../adapters/portal/serve.ts";
 import {
   type Cluster,
@@ -60,6 +62,8 @@ export interface ClusterPortalOptions {
   readonly verify: NonNullable<Portal["verify"]>;
   /** How bodies are hashed for that. */
   readonly hashBody: NonNullable<Portal["hashBody"]>;
+  /** What proves answers; without it none is proven. */
+  readonly answerKey?: AnswerKey;
   /** How secrets are sealed. */
   readonly seal: NonNullable<Portal["seal"]>;
   /** Beside the first one, by version; shared by all. */
@@ -81,6 +85,7 @@ export function createClusterPortal(options: ClusterPortalOptions): ClusterPorta
     verify: options.verify,
     hashBody: options.hashBody,
     seal: options.seal,
+    ...(options.answerKey === undefined ? {} : { answerKey: options.answerKey }),
   });
   const forgotten = new Set<QueuedOperation>();
   const token = issueToken(portal, { clusterId, nodeName, serverId, expiresAt: null }).reveal();
@@ -98,7 +103,7 @@ export function createClusterPortal(options: ClusterPortalOptions): ClusterPorta
       const wire = wireRequest(request, version);
       const answer = serve(portal, wire);
       if (answer.status === 400) noteRefusedEvents(portal, wire.target, wire.body);
-      return answer;
+      return prove(portal, wire, answer);
     },
     offer(operation) {
       const queued: QueuedOperation = {

@@ -1,6 +1,7 @@
 import { createFakeRandom } from "../../adapters/fake/random.ts";
 import { createNativeKeyWork } from "../../adapters/native_key_work.ts";
 import { createNativeSigning } from "../../adapters/native_signing.ts";
+import { nativeKeyOf } from "../../adapters/portal/answer_key.ts";
 import { envelopeOf } from "../../adapters/portal/manifest.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Profile } from "../profile/profile.ts";
@@ -57,6 +58,9 @@ const START = Date.UTC(2026, 0, 1, 12);
 /** Agents begin within this time, milliseconds. */
 const RAMP_MS = 60_000;
 
+/** What every portal of a run signs with; the profile says whether it does. */
+const ANSWER_SEED = new Uint8Array(32).fill(9);
+
 /** Makes homes of one run: for nodes by their indices, which have not begun yet. */
 export function createHomes(
   { durationMs, seed, profile, traced }: HomeOptions,
@@ -77,6 +81,7 @@ export function createHomes(
     publicKeys: releaseKeys.map(publicKey),
     keyWork: { ...createNativeKeyWork(), sign: signing.sign, hashBody: signing.hashBody },
     signing,
+    answerKey: nativeKeyOf(ANSWER_SEED),
     faultsEnd: profile.faults.until * durationMs,
     count: listener.count,
   };

@@ -1,3 +1,4 @@
+import { type AnswerKey, portalKeysOf } from "../../adapters/portal/answer_key.ts";
 import { createFakeRandom } from "../../adapters/fake/random.ts";
 import type { Answer } from "../../adapters/portal/http/message.ts";
 import type { HttpRequest } from "../../core/ports/http.ts";
@@ -46,6 +47,8 @@ export interface VirtualNodeOptions {
   readonly releaseKeys: readonly [Secret<Uint8Array>, Secret<Uint8Array>];
   readonly publicKeys: readonly Uint8Array[];
   readonly signing: CheapSigning;
+  /** What portals prove their answers with, where the profile says so. */
+  readonly answerKey: AnswerKey;
   /** What agents and portals compute with keys. */
   readonly keyWork: Required<KeyWork>;
   /** Milliseconds since the beginning. */
@@ -99,6 +102,7 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
     verify: options.signing.verify,
     hashBody: options.signing.hashBody,
     seal: options.keyWork.seal,
+    ...(profile.portal.signed ? { answerKey: options.answerKey } : {}),
     releaseKeys: options.releaseKeys,
     releases: catalogue.releases,
   });
@@ -149,6 +153,7 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
   const node = createNode({
     name: { ...name, token: portal.token },
     portal: PORTAL,
+    portalKeys: portalKeysOf(portal.portal.answerKey),
     clock: timeline.clock,
     random: randomOf(4),
     http: (version) => link.http(version),

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createNodeClock } from "../../adapters/node/clock.ts";
 import { createNodeRandom } from "../../adapters/node/random.ts";
+import { portalKeysOf } from "../../adapters/portal/answer_key.ts";
 import { parseReleaseKeys } from "../../adapters/portal/release_keys.ts";
 import { startPortal } from "../../adapters/portal/server.ts";
 import keys from "../../fixtures/lab-release-keys.json" with { type: "json" };
@@ -23,6 +24,7 @@ Deno.test("simulate conformance: the fake portal keeps every rule, over a real c
     const junit = `${folder}/junit.xml`;
     const ended = await simulate([
       ...["conformance", "--portal", running.url, "--admin", running.adminUrl],
+      ...["--portal-key", portalKeysOf(running.portal.answerKey).join()],
       ...["--json", "--junit", junit],
     ]);
     assert.equal(ended.code, 0, ended.stderr);

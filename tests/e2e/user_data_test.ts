@@ -48,6 +48,17 @@ Deno.test("user-data: carries the configuration that the agent reads, and the sc
   assert.equal(script?.content, SCRIPT);
 });
 
+Deno.test("user-data: pins the portal's keys where the build was given some", () => {
+  const key = "JrQLj5P/89iXES9+vFgrIy29clF9CC/oPPsw3c5D0bs=";
+  const text = userData(SCRIPT, "https://dl.example", [key])
+    .replaceAll(/@[A-Z_]+@/g, "placeholder");
+  const [config, script] = (parse(text) as UserData).write_files;
+  const parsed = parseConfig(config?.content ?? "");
+  assert.ok(parsed.ok, parsed.ok ? "" : parsed.error);
+  assert.equal(parsed.value.trust.portalKeys.length, 1);
+  assert.match(script?.path ?? "", /install\.sh$/);
+});
+
 Deno.test("user-data: runs the script with the configuration and the download URL", () => {
   const script = ["sh", `${STAGING}/install.sh`, "--config", `${STAGING}/config.yaml`];
   assert.deepEqual(filled().runcmd, [[...script, "--url", "https://dl.example"]]);

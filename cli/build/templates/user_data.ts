@@ -13,9 +13,15 @@ export const PLACEHOLDERS = {
  * from an image of another node must not lose that node's configuration. The script then puts it in its
  * place.
  *
+ * `portalKeys` make every answer of the portal need a proof.
+ *
  * User-data stays readable from the metadata service, so it holds nothing but the one-time token.
  */
-export function userData(script: string, downloadUrl: string): string {
+export function userData(
+  script: string,
+  downloadUrl: string,
+  portalKeys: readonly string[] = [],
+): string {
   const staging = "/run/pbx-agent-install";
   const run = ["sh", `${staging}/install.sh`, "--config", `${staging}/config.yaml`];
   return `#cloud-config
@@ -31,7 +37,11 @@ write_files:
       cluster_id: "${PLACEHOLDERS.clusterId}"
       node_name: "${PLACEHOLDERS.nodeName}"
       enrollment_token: "${PLACEHOLDERS.enrollmentToken}"
-  - path: ${staging}/install.sh
+${
+    portalKeys.length === 0
+      ? ""
+      : `      portal_keys: ${JSON.stringify(portalKeys)}\n`
+  }  - path: ${staging}/install.sh
     owner: root:root
     permissions: "0700"
     content: |
