@@ -5,8 +5,12 @@ import { resultOf } from "./upgrade_world.ts";
 import { inWorld, type World } from "./world.ts";
 
 /** A key of the owner; nothing in these tests is signed with it. */
-const OWNED =
-  'approval_keys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f ada@example.com"]\n';
+const OWNED = [
+  'approval_keys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f ada@example.com"]',
+  // The portal's bucket is the owner's.
+  "s3_target: { endpoint: s3.example.com, bucket: pbx-snapshots, region: eu-central, folder: demo }",
+  "",
+].join("\n");
 
 /** Says of a release that the portal has how old it is. */
 function age(world: World, release: string, members: object): void {
