@@ -42,6 +42,11 @@ Deno.test("meaningOf and reactionTo: 1,500 spoiled error answers are read by the
     assert.ok(JSON.stringify(meaning).length < 2_000 || meaning.kind === "success");
     const expected = kindsOf(status);
     assert.ok(expected.includes(meaning.kind), `${status} is read as ${meaning.kind}`);
+    if ([401, 403, 407].includes(status)) {
+      assert.equal(meaning.kind === "trouble" ? meaning.code : "not_the_portal", "not_the_portal");
+      const isJson = (headers["content-type"] ?? "").startsWith("application/");
+      assert.ok(meaning.kind === "trouble" || isJson, `${status} that is not JSON counts`);
+    }
     if (meaning.kind === "clock_skew") {
       assert.match(new Date(meaning.portalTime).toISOString(), /^\d{4}-/);
     }
@@ -134,7 +139,9 @@ function rubbish(dice: Dice): Uint8Array {
 function kindsOf(status: number): readonly Meaning["kind"][] {
   if (status === 200) return ["success", "trouble"];
   if (status === 400) return ["rejected", "replayed"];
-  if (status === 401) return ["unauthorized"];
+  // Without the protocol's error body a proxy has answered.
+  if (status === 401) return ["unauthorized", "trouble"];
+  if (status === 403 || status === 407) return ["rejected", "trouble"];
   if (status === 409) return ["rejected", "clock_skew"];
   if (status === 426) return ["too_old"];
   if (status === 429) return ["wait", "trouble"];
