@@ -49,6 +49,7 @@ const USAGE = `usage: pbx-agent COMMAND [--root DIR]
   uninstall [--yes] [--leave-k3s-held]
                      say what would be removed; with --yes remove it. k3s and its data stay. While
                      k3s is held by a restore it refuses, or leaves k3s held
+  approval-text      the text that the owner signs for an operation or a change; --help
   simulate           a fleet of agents in memory against a portal, to test that; --help
   help               this text
 

@@ -14,6 +14,7 @@ import { rootRefusal } from "./root_refusal.ts";
 /** Reads the arguments and runs the command; gives the exit code. */
 export async function dispatch(args: readonly string[], entry: Entry): Promise<ExitCode> {
   if (args[0] === "simulate") return await simulateFleet(args.slice(1), entry);
+  if (args[0] === "approval-text") return await makeApprovalText(args.slice(1));
   const parsed = parseArguments(args, entry.lab);
   if (!parsed.ok) {
     print("stderr", `pbx-agent: ${parsed.error}\n\n${usage(entry.lab)}`);
@@ -47,6 +48,17 @@ export async function dispatch(args: readonly string[], entry: Entry): Promise<E
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     print("stderr", `pbx-agent: ${parsed.value.command} failed: ${why}\n`);
+    return EXIT.FAILED;
+  }
+}
+
+async function makeApprovalText(args: readonly string[]): Promise<ExitCode> {
+  const { approvalTextCommand } = await import("./commands/approval_text.ts");
+  try {
+    return await approvalTextCommand(args);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    print("stderr", `pbx-agent: approval-text failed: ${why}\n`);
     return EXIT.FAILED;
   }
 }

@@ -80,7 +80,7 @@ export interface QueuedOperation {
   readonly clusterId: string;
   readonly nodeName: string;
   /** What stands in the sync answer, secrets in clear as `{"plain": "..."}`. */
-  readonly offer: JsonValue;
+  offer: JsonValue;
   offeredAt: number | null;
   /** In the order of `seq`. */
   readonly events: OperationEvent[];

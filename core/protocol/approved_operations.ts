@@ -3,6 +3,9 @@ import { bucketLineOf } from "./approved_changes.ts";
 import type { ApprovalSubject } from "./approval.ts";
 import type { EtcdS3 } from "./secrets.ts";
 
+/** What a bucket's settings say of the place. */
+type Place = Pick<EtcdS3, "endpoint" | "bucket" | "region" | "folder">;
+
 /**
  * The operations that the owner has to approve (trust.md T4): what destroys, opens, or sends data elsewhere.
  * A function says that only some of a kind do.
@@ -38,7 +41,7 @@ const WITH_BUCKET = ["cluster.restore", "snapshot.delete"];
 /** What is approved of an operation. `own`: the cluster's own bucket. */
 export function subjectOf(
   { id, kind, params }: { readonly id: string; readonly kind: string; readonly params: JsonObject },
-  own: EtcdS3 | undefined,
+  own: Place | undefined,
 ): ApprovalSubject {
   const bucket = WITH_BUCKET.includes(kind) && params["from"] === "s3"
     ? effectiveBucket(params, own)
@@ -46,7 +49,7 @@ export function subjectOf(
   return { kind: "operation", operation: kind, id, params, ...(bucket === null ? {} : { bucket }) };
 }
 
-function effectiveBucket(params: JsonObject, own: EtcdS3 | undefined): JsonObject | null {
+function effectiveBucket(params: JsonObject, own: Place | undefined): JsonObject | null {
   if (params["endpoint"] === undefined) return own === undefined ? null : bucketLineOf(own);
   const text = (name: string) => String(params[name] ?? "");
   return bucketLineOf({

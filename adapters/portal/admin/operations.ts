@@ -15,6 +15,7 @@ const QueueOperation = z.strictObject({
   kind: z.string(),
   params: z.record(z.string(), z.json()).default({}),
   expires_at: z.string().optional(),
+  approvals: z.array(z.json()).optional(),
   node_name: z.string().optional(),
 });
 const QueueRaw = z.strictObject({ raw: z.json(), node_name: z.string().optional() });

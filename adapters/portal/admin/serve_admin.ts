@@ -1,6 +1,7 @@
 import { isLoopbackHost } from "../../../core/protocol/loopback.ts";
 import { type Answer, refuse, type WireRequest } from "../http/message.ts";
 import type { Admin, AdminHandler } from "./admin.ts";
+import { showApprovalText, takeApprovals } from "./approvals.ts";
 import { getCluster, patchCluster, patchDesired, putDesired } from "./clusters.ts";
 import { instanceId } from "./metadata.ts";
 import { deleteOperation, getOperation, queueOperation } from "./operations.ts";
@@ -21,6 +22,8 @@ const ROUTES: readonly (readonly [string, string, AdminHandler])[] = [
   ["POST", "/admin/clusters/:/operations", queueOperation],
   ["GET", "/admin/clusters/:/operations/:", getOperation],
   ["DELETE", "/admin/clusters/:/operations/:", deleteOperation],
+  ["POST", "/admin/clusters/:/operations/:/approvals", takeApprovals],
+  ["POST", "/admin/clusters/:/approval-text", showApprovalText],
   ["POST", "/admin/clusters/:/restore", guideRestore],
   ["POST", "/admin/tokens", createToken],
   ["POST", "/admin/agents/:/revoke", revokeAgent],
