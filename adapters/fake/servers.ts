@@ -4,6 +4,8 @@ import type { Secret } from "../../core/secret.ts";
 
 /** What plays the other servers of a cluster. */
 export interface FakeServersWork {
+  /** The CA file that a server serves, null: this node's own; null where it does not answer. */
+  authority?(url: string | null): Uint8Array | null;
   /** What the server at a URL shows; null where it does not answer. */
   look(url: string, token: Secret): ServerView | "refused" | null;
   isHealthy(member: EtcdMember): boolean;
@@ -15,6 +17,11 @@ export interface FakeServersWork {
 export function createFakeServers(work?: FakeServersWork): Servers {
   const unreachable = (message: string) => fail<ServerError>({ code: "unreachable", message });
   return {
+    authority(url) {
+      const file = work?.authority?.(url) ?? null;
+      const name = url ?? "this node";
+      return Promise.resolve(file === null ? unreachable(`${name}: connection refused`) : ok(file));
+    },
     look(url, token): Promise<Result<ServerView, ServerError>> {
       const view = work?.look(url, token) ?? null;
       if (view === "refused") {

@@ -11,6 +11,7 @@ import { etcdCall, type EtcdRefusal } from "./etcd_call.ts";
 import { withoutProxyVariables } from "./http_clients.ts";
 import { kubeExchange } from "./kube_exchange.ts";
 import { createKubeSessions } from "./kube_sessions.ts";
+import { servedCa } from "./served_ca.ts";
 import { numberIn, numberMessage } from "./protobuf.ts";
 
 /** What the other servers are reached with. */
@@ -105,6 +106,15 @@ export function createNodeServers(options: NodeServersOptions): Servers {
     }
   }
 
+  /** Where this node's own API is, by the kubeconfig. */
+  async function ownServer(): Promise<Result<string, string>> {
+    const sessions = createKubeSessions(disk);
+    const session = await sessions.open();
+    if (session.ok) session.value.release();
+    sessions.close();
+    return session.ok ? ok(session.value.access.server) : session;
+  }
+
   function headers(more: Readonly<Record<string, string>> = {}): Record<string, string> {
     return { "Accept": "application/json", "User-Agent": userAgent, ...more };
   }
@@ -139,6 +149,12 @@ export function createNodeServers(options: NodeServersOptions): Servers {
   }
 
   return {
+    async authority(url): Promise<Result<Uint8Array, ServerError>> {
+      const server = url === null ? await ownServer() : ok(url);
+      if (!server.ok) return fail({ code: "missing", message: server.error });
+      const served = await servedCa(server.value, TOTAL_MS, userAgent);
+      return served.ok ? served : fail({ code: "unreachable", message: served.error });
+    },
     async look(url, token): Promise<Result<ServerView, ServerError>> {
       const found = await members(url, token);
       if (!found.ok) return found;

@@ -1,6 +1,7 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { JsonObject } from "../../core/json.ts";
 import type { Random } from "../../core/ports/random.ts";
+import { FIRST_MANIFEST } from "./first_manifest.ts";
 import { FIRST_AGENT, FIRST_RELEASE } from "./first_release.ts";
 import type { Cluster } from "./state.ts";
 
@@ -25,7 +26,7 @@ export function firstCluster(id: string, random: Random): Cluster {
       release: FIRST_RELEASE,
       k3s: { config: K3S_CONFIG, token: secretText(random) },
       secrets,
-      manifests: [{ name: "hcloud-cloud-controller-manager", content: CLOUD_CONTROLLER }],
+      manifests: [FIRST_MANIFEST],
     },
     desired: {
       document: {
@@ -68,21 +69,3 @@ const K3S_CONFIG: JsonObject = {
   "disable": ["servicelb", "local-storage"],
   "tls-san": ["k3s.example.com"],
 };
-
-const CLOUD_CONTROLLER = `apiVersion: helm.cattle.io/v1
-kind: HelmChart
-metadata:
-  name: hcloud-cloud-controller-manager
-  namespace: kube-system
-spec:
-  repo: https://charts.hetzner.cloud
-  chart: hcloud-cloud-controller-manager
-  version: 1.30.0
-  targetNamespace: kube-system
-  bootstrap: true
-  failurePolicy: abort
-  backOffLimit: 5
-  valuesContent: |
-    networking:
-      enabled: true
-`;

@@ -1,4 +1,6 @@
 import type { JsonObject } from "../../core/json.ts";
+import { hashOf } from "../../core/protocol/first_config.ts";
+import { FIRST_MANIFEST } from "./first_manifest.ts";
 import type { StoredRelease } from "./state.ts";
 
 /** The release that a new portal has. */
@@ -25,6 +27,7 @@ const PAYLOAD: JsonObject = {
     k3s_version: "v1.36.3+k3s1",
     artifacts: { amd64: artifact("pbx-amd64.efi"), arm64: artifact("pbx-arm64.efi") },
   },
+  first_start: { [FIRST_MANIFEST.name]: { sha256: hashOf(FIRST_MANIFEST.content) } },
   addons: {
     "hcloud-cloud-controller-manager": {
       options: { networking: { type: "boolean", default: true } },

@@ -50,7 +50,7 @@ export async function accept(
   }
   if (offered.kind === "unchanged") {
     context.requests.demand("manifests", null);
-    await clearConditions(context, ...REFUSALS);
+    await clearRefusals(context);
     await sayApproval(context, "desired", null);
     await noteAccepted(context);
     await saySettledAge(context, releases);
@@ -106,7 +106,7 @@ export async function accept(
     return "done";
   }
   context.requests.demand("manifests", null);
-  await clearConditions(context, ...REFUSALS);
+  await clearRefusals(context);
   await sayApproval(context, "desired", null);
   await noteAccepted(context);
   await sayOlder(context, age);
@@ -119,6 +119,21 @@ export async function accept(
     );
   }
   return "done";
+}
+
+/**
+ * What is wanted is used. What holds up the release of the enrollment's answer stays said until k3s is
+ * configured: the first start clears it.
+ */
+async function clearRefusals(context: BoundContext): Promise<void> {
+  const { first_start, desired, conditions } = context.store.state;
+  const isOthers = (code: ConditionCode) =>
+    first_start === "configure" &&
+    conditions.some((one) =>
+      one.code === code && one.message.startsWith("release ") &&
+      ![":", " "].some((end) => one.message.startsWith(`release ${desired?.state.release}${end}`))
+    );
+  await clearConditions(context, ...REFUSALS.filter((code) => !isOthers(code)));
 }
 
 /** Says as long as an older release is wanted that it is older. */

@@ -21,18 +21,21 @@ export interface Channels {
   asked(name: ChannelName, ms: number): Promise<void>;
 }
 
+/** What a start tries at once (protocol §1). */
+const AT_ONCE: readonly ChannelName[] = ["sync", "enrollment"];
+
 /** Longest that a stored `Retry-After` is honoured, whatever the clocks did in between. */
 const LONGEST_ASKED_MS = 3_600_000;
 
 /**
- * The channels as they were left. At a start `sync` makes one attempt at once, but for a running
- * `Retry-After`; the others keep their rhythm.
+ * The channels as they were left. At a start `sync` and `enrollment` make one attempt at once,
+ * but for a running `Retry-After`; the others keep their rhythm.
  */
 export function openChannels(store: Store, clock: Clock, random: Random): Channels {
   const due = new Map<ChannelName, number>();
   for (const name of CHANNELS) {
     const channel = store.state.channels[name];
-    const backoff = name === "sync" ? 0 : leftMs(channel, clock.now(), random);
+    const backoff = AT_ONCE.includes(name) ? 0 : leftMs(channel, clock.now(), random);
     due.set(name, clock.monotonic() + Math.max(backoff, askedMs(channel, clock.now())));
   }
 
@@ -59,8 +62,8 @@ export function openChannels(store: Store, clock: Clock, random: Random): Channe
         : Math.min(failuresOf(name) + 1, LONGEST_STEP + 1);
       const wait = backoffMs(failures, random.fraction());
       due.set(name, clock.monotonic() + wait);
-      // A start tries `sync` at once, so the moment of its next attempt is worth no write.
-      const next_at = name === "sync" ? null : new Date(clock.now() + wait).toISOString();
+      // A start tries it at once, so the moment of the next attempt is worth no write.
+      const next_at = AT_ONCE.includes(name) ? null : new Date(clock.now() + wait).toISOString();
       return change(name, { failures, retry_after_until: null, next_at });
     },
     asked(name, ms) {

@@ -45,7 +45,7 @@ export async function enroll(context: Context, identity: Identity): Promise<Enro
     );
     return { kind: "refused" };
   }
-  const tokenHash = bytesToHex(sha256(utf8ToBytes(token.reveal())));
+  const tokenHash = hashOfToken(token);
   if (refusalsOf(context, tokenHash) >= MAX_REFUSALS) return { kind: "refused" };
 
   const serverId = await readServerId(context);
@@ -64,13 +64,7 @@ export async function enroll(context: Context, identity: Identity): Promise<Enro
       requestRefused,
     });
     requestRefused = memory.requestRefused;
-    if (memory.tokenRefused !== refusalsOf(context, tokenHash)) {
-      const refused = memory.tokenRefused;
-      await context.store.keep((state) => ({
-        ...state,
-        enrollment: { token_sha256: tokenHash, refused },
-      }));
-    }
+    await noteRefusals(context, tokenHash, memory.tokenRefused);
     switch (reaction.do) {
       case "store": {
         if (meaning.kind !== "success") throw new Error("stored what is no success");
@@ -103,7 +97,26 @@ export async function enroll(context: Context, identity: Identity): Promise<Enro
 /** How an answer ends that is good, and that the disk did not take. */
 const NOT_STORED = ["bootstrap_not_stored", "identity_not_stored"];
 
-function refusalsOf({ store }: Context, tokenHash: string): number {
+/** By which hash the tries of a token are counted. */
+export function hashOfToken(token: Secret): string {
+  return bytesToHex(sha256(utf8ToBytes(token.reveal())));
+}
+
+/** Notes how often the portal refused the token. */
+export async function noteRefusals(
+  context: Context,
+  tokenHash: string,
+  refused: number,
+): Promise<void> {
+  if (refused === refusalsOf(context, tokenHash)) return;
+  await context.store.keep((state) => ({
+    ...state,
+    enrollment: { token_sha256: tokenHash, refused },
+  }));
+}
+
+/** How often the portal refused the token whose hash this is. */
+export function refusalsOf({ store }: Pick<Context, "store">, tokenHash: string): number {
   const { enrollment } = store.state;
   return enrollment?.token_sha256 === tokenHash ? enrollment.refused : 0;
 }
@@ -123,7 +136,8 @@ async function readServerId(context: Context): Promise<string | null> {
   }
 }
 
-async function enrollRequest(
+/** What the portal is asked with. */
+export async function enrollRequest(
   context: Context,
   { keys }: Identity,
   token: Secret,
@@ -151,7 +165,7 @@ async function enrollRequest(
 const NONCE_BYTES = 16;
 
 /** Sends the request; null when the program ends. */
-async function ask(context: Context, request: EnrollRequest): Promise<Meaning | null> {
+export async function ask(context: Context, request: EnrollRequest): Promise<Meaning | null> {
   const body = utf8ToBytes(JSON.stringify(request));
   const isProven = context.config.trust.portalKeys.length > 0;
   const nonce = isProven ? encodeBase64(context.ports.random.bytes(NONCE_BYTES)) : "";
@@ -179,10 +193,10 @@ async function ask(context: Context, request: EnrollRequest): Promise<Meaning | 
 }
 
 /** An answer of 200. */
-type EnrollSuccess = Extract<Meaning, { kind: "success" }>;
+export type EnrollSuccess = Extract<Meaning, { kind: "success" }>;
 
 /** Why an answer was not stored. */
-interface NotStored {
+export interface NotStored {
   readonly code: string;
   readonly message: string;
 }
@@ -229,17 +243,18 @@ async function storeAnswer(
 }
 
 /** An answer that counts: its boxes bound to their positions, and those that came unbound. */
-interface JudgedAnswer {
+export interface JudgedAnswer {
   readonly answer: EnrollAnswer;
   readonly unbound: KnownBoxes;
 }
 
 /** Judges an answer to the enrollment: secrets first, then its form, then whom it is for. */
-function judgeEnrollAnswer(
+export function judgeEnrollAnswer(
   context: Context,
   identity: Identity,
   request: EnrollRequest,
   { body, unfit: [unfit] }: EnrollSuccess,
+  knownBoxes: KnownBoxes = context.store.state.desired?.boxes ?? {},
 ): Result<JudgedAnswer, NotStored> {
   const boxes = scanEnrollAnswer(body);
   if (!boxes.ok) return boxes;
@@ -247,7 +262,7 @@ function judgeEnrollAnswer(
   const unbound = openInPlace(boxes.value, keys, {
     isBoundRequired: identity.bound_boxes === true || context.config.trust.requireBoundBoxes ||
       isJsonObject(body) && body["sealing"] === "bound",
-    known: context.store.state.desired?.boxes ?? {},
+    known: knownBoxes,
   });
   if (!unbound.ok) return unbound;
   if (unfit !== undefined) return fail({ code: "malformed_answer", message: unfit.message });

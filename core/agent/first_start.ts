@@ -3,7 +3,6 @@ import { readJoinedServer } from "../host/k3s_settings.ts";
 import { manifestPath } from "../host/manifests.ts";
 import type { ClusterObject } from "../cluster/secrets.ts";
 import { fail, ok, type Result } from "../result.ts";
-import { openSealed } from "../protocol/sealing.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
 import { readBootstrap } from "./read_bootstrap.ts";
 import { writeDocument } from "../state/durable.ts";
@@ -11,6 +10,7 @@ import { mayWrite, whyNotAgent } from "../state/custody.ts";
 import { K3S_CONFIG_FILE, K3S_UNIT } from "../state/paths.ts";
 import type { State } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
+import { clearConditions, raiseCondition } from "./context.ts";
 import {
   custodyBy,
   custodyOfNode,
@@ -22,6 +22,8 @@ import { mayUseFirstTarget } from "./desired_changes.ts";
 import { openClusterSecrets } from "./cluster_secrets.ts";
 import { applySecrets } from "./converge_cluster.ts";
 import { readDropInHashes } from "./converge_host.ts";
+import { dropToken } from "./drop_token.ts";
+import { type FirstConfigs, judgeAuthority } from "./first_config.ts";
 
 /** One attempt to go a step on: done with it, or what it waits for. */
 export type Advance = { readonly moved: true } | { readonly moved: false; readonly why: string };
@@ -32,12 +34,15 @@ const MOVED: Advance = { moved: true };
  * Tries the next step of k3s's first start (operations.md, First start, step 5). The step is in the
  * state file and every one can be repeated, so a crash anywhere resumes where it was.
  */
-export async function advanceFirstStart(context: BoundContext): Promise<Advance> {
+export async function advanceFirstStart(
+  context: BoundContext,
+  configs: FirstConfigs,
+): Promise<Advance> {
   const whyNot = whyNotAgent(await custodyOfNode(context));
   if (whyNot !== null) return waits(whyNot);
   switch (context.store.state.first_start) {
     case "configure":
-      return await configure(context, await readBootstrap(context));
+      return await configure(context, configs);
     case "start":
       return await startK3s(context);
     case "wait_api":
@@ -49,24 +54,15 @@ export async function advanceFirstStart(context: BoundContext): Promise<Advance>
   }
 }
 
-async function configure(context: BoundContext, bootstrap: Bootstrap | null): Promise<Advance> {
-  if (bootstrap === null) {
-    return waits(
-      "bootstrap.json is lost and k3s was never configured: this node needs a new server",
-    );
-  }
-  const { k3s, manifests } = bootstrap.answer;
-  const token = openSealed(k3s.token.sealed, context.identity.sealingKeys);
-  if (!token.ok) return waits(`k3s.token: ${token.error.message}`);
-  const agentToken = k3s.agent_token === undefined
-    ? undefined
-    : openSealed(k3s.agent_token.sealed, context.identity.sealingKeys);
-  if (agentToken !== undefined && !agentToken.ok) {
-    return waits(`k3s.agent_token: ${agentToken.error.message}`);
-  }
-  const config = k3sConfig(k3s.config, token.value, agentToken?.value);
+async function configure(context: BoundContext, configs: FirstConfigs): Promise<Advance> {
+  const passed = await configs.get(context);
+  if (!passed.ok) return waits(passed.error);
+  // The answer counts for good: there is nothing left to ask with the token. A disk that does not take it
+  // holds up nothing; another task tries again.
+  await dropToken(context);
+  const { config, token, agentToken, manifests } = passed.value;
   const files = [
-    { path: K3S_CONFIG_FILE, content: config.reveal() },
+    { path: K3S_CONFIG_FILE, content: k3sConfig(config, token, agentToken).reveal() },
     ...manifests.map(({ name, content }) => ({ path: manifestPath(name), content })),
   ];
   for (const { path, content } of files) {
@@ -141,12 +137,19 @@ async function writeSecrets(context: BoundContext, bootstrap: Bootstrap | null):
   if (!mayWrite(custody)) {
     return waits(whyNotAgent(custody) ?? "the API does not show kube-system's UID");
   }
+  const isJoining = await readJoinedServer(context.ports.disk) !== null;
+  const pinned = isJoining ? ok(undefined) : await judgeAuthority(context, null);
+  if (!pinned.ok) {
+    const { code, message } = pinned.error;
+    if (code !== null) await raiseCondition(context, code, message);
+    return waits(message);
+  }
+  await clearConditions(context, "pin_mismatch");
   // A desired state that arrived meanwhile is younger than the answer to the enrollment.
   const secrets = context.store.state.desired?.state.secrets ??
     allowedAtFirst(context, bootstrap?.answer.secrets ?? {});
   const opened = openClusterSecrets(secrets, context.identity.sealingKeys);
   // Those of a cluster that there is already are its leader's, and may be younger than this answer.
-  const isJoining = await readJoinedServer(context.ports.disk) !== null;
   const wanted = opened.ok && isJoining ? await missing(context, opened.value) : opened;
   const applied = wanted.ok ? await applySecrets(context, wanted.value, false) : wanted;
   if (!applied.ok) return waits(applied.error);

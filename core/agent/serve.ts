@@ -6,6 +6,7 @@ import type { BoundContext } from "./context.ts";
 import { guardedK8s } from "./custody.ts";
 import { cycle, type CycleParts, openCycleParts } from "./cycle.ts";
 import { dropToken } from "./drop_token.ts";
+import { openFirstConfigs } from "./first_config.ts";
 import { advanceFirstStart } from "./first_start.ts";
 import { leadsCluster } from "./leads.ts";
 import type { LifeEvent } from "./life.ts";
@@ -64,7 +65,7 @@ export async function serve(
     tokenTask(context),
     leaderTask(context, parts.leader, waker),
     cycleTask(context, parts),
-    firstStartTask(context, moved),
+    firstStartTask(context, parts, moved),
     eventsTask(context),
     operationTask(context, { leader: parts.leader, waker, over: operations.signal, running }),
   ];
@@ -138,12 +139,15 @@ function settleTask(context: BoundContext): Task {
   };
 }
 
-/** The used token leaves the configuration; tried again while the disk does not take it. */
+/**
+ * The used token leaves the configuration; tried again while the disk does not take it. Until an answer to
+ * the enrollment has passed it stays, to ask for another one (trust.md T3).
+ */
 function tokenTask(context: BoundContext): Task {
   const { clock } = context.ports;
   let due: number | null = clock.monotonic();
   return {
-    due: () => due,
+    due: () => context.store.state.first_start === "configure" ? null : due,
     async run() {
       due = await dropToken(context) ? null : clock.monotonic() + context.cycleMs;
       return null;
@@ -199,15 +203,17 @@ function cycleTask(context: BoundContext, parts: CycleParts): Task {
 
 function firstStartTask(
   context: BoundContext,
+  { releases }: CycleParts,
   moved: (event: LifeEvent) => Promise<void>,
 ): Task {
   const { clock, log } = context.ports;
   let due = clock.monotonic();
+  const configs = openFirstConfigs(releases);
   let said = { why: "", at: Number.NEGATIVE_INFINITY };
   return {
     due: () => context.store.state.first_start === "done" ? null : due,
     async run() {
-      const step = await advanceFirstStart(context);
+      const step = await advanceFirstStart(context, configs);
       if (context.store.state.first_start === "done") await moved("k3s_started");
       due = clock.monotonic() + (step.moved ? 0 : Math.min(FIRST_START_MS, context.cycleMs));
       if (step.moved) return null;

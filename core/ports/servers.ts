@@ -36,6 +36,11 @@ export interface ServerError {
  * token, this node's certificates and the cluster's own authorities. Each call ends within 10 s.
  */
 export interface Servers {
+  /**
+   * The CA file that a k3s server serves at `/cacerts`, as it serves it; null: this node's own, where its
+   * kubeconfig says. Nothing proves it: it is for comparing with a pinned hash.
+   */
+  authority(url: string | null): Promise<Result<Uint8Array, ServerError>>;
   /** What the k3s server at `url` (`https://10.0.0.1:6443`) shows of its cluster. */
   look(url: string, token: Secret): Promise<Result<ServerView, ServerError>>;
   /** Whether a member answers and knows a leader. Never fails: no answer is false. */

@@ -29,6 +29,9 @@ export const CONDITION_CODES = [
   "release_below_minimum",
   "answer_unproven",
   "not_the_portal",
+  "k3s_config_refused",
+  "unsigned_manifest",
+  "pin_mismatch",
 ] as const;
 
 /** A condition's code. */

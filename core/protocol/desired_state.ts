@@ -3,7 +3,7 @@ import { Approvals } from "./approval.ts";
 import { isCronSchedule } from "./cron.ts";
 import { DnsLabel, ReleaseVersion } from "./identifiers.ts";
 import { Sealed } from "./sealed.ts";
-import { ClusterSecrets } from "./secrets.ts";
+import { ClusterSecrets, StoredClusterSecrets } from "./secrets.ts";
 import { isTimeZone } from "./time_zone.ts";
 
 /** Days of a maintenance window, as the wire names them, Monday first. */
@@ -61,3 +61,6 @@ export const DesiredState = z.object({
   approvals: Approvals.optional(),
 });
 export type DesiredState = z.infer<typeof DesiredState>;
+
+/** The same in a file on the disk, which an earlier version may have written. */
+export const StoredDesiredState = DesiredState.extend({ secrets: StoredClusterSecrets });

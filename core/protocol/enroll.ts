@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { AgentId, DnsLabel, ReleaseVersion, Rfc3339, ServerId, Sha256Hex } from "./identifiers.ts";
 import { Sealed } from "./sealed.ts";
-import { ClusterSecrets } from "./secrets.ts";
+import { ClusterSecrets, StoredClusterSecrets } from "./secrets.ts";
 
 /** The processor architectures that releases are built for. */
 export const Arch = z.enum(["amd64", "arm64"]);
@@ -47,3 +47,6 @@ export const EnrollAnswer = z.object({
   time: Rfc3339,
 });
 export type EnrollAnswer = z.infer<typeof EnrollAnswer>;
+
+/** The same in a file on the disk, which an earlier version may have written. */
+export const StoredEnrollAnswer = EnrollAnswer.extend({ secrets: StoredClusterSecrets });

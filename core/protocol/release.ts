@@ -62,6 +62,14 @@ export const Release = z.object({
   agent: z.object({ version: ReleaseVersion, artifacts: Artifacts }),
   image: z.object({ k3s_version: z.string(), artifacts: Artifacts }),
   addons: z.record(DnsLabel, AddonTemplate),
+  /** The first-start manifests by name: nothing else is given to k3s with an enrollment (trust.md T3). */
+  first_start: z.record(DnsLabel, z.object({ sha256: Sha256Hex })).optional(),
+  k3s: z.object({
+    /** By key of k3s's configuration the values that an enrollment may bring beside the list of T3. */
+    config: z.record(z.string(), z.array(z.json())).optional(),
+    /** Registries that the desired state may name. */
+    registries: z.array(z.string()).optional(),
+  }).optional(),
   /** Rises with each release; a manifest without it has 0 (trust.md T5). */
   sequence: z.int().min(0).optional(),
   /** Nothing with a lower sequence is taken any more, once this release was verified. */

@@ -84,3 +84,8 @@ export function afterRun(memory: ReleaseMemory, release: ReleaseAge): ReleaseMem
 function placeOf(release: ReleaseAge) {
   return { sequence: sequenceOf(release), version: release.version };
 }
+
+/** Whether a code says that a release is refused for its age. */
+export function isAgeRefusal(code: string): code is AgeRefusalCode {
+  return (AGE_REFUSALS as readonly string[]).includes(code);
+}

@@ -1,23 +1,33 @@
 import * as z from "zod";
+import { S3Bucket, S3Endpoint, S3Folder, S3Region } from "./s3_target.ts";
 import { Sealed } from "./sealed.ts";
 
-const HOST = /^(?:https?:\/\/)?(?:\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::[0-9]{1,5})?\/?$/;
-
 /**
- * Where snapshots go. `endpoint` is `host[:port]`, with or without a scheme. Objects that hold a secret
- * directly refuse unknown fields (protocol §1).
+ * Where snapshots go, and the keys for it. Objects that hold a secret directly refuse unknown fields
+ * (protocol §1).
  */
 export const EtcdS3 = z.strictObject({
-  endpoint: z.string().regex(HOST, "is no host[:port]"),
-  bucket: z.string().min(1),
-  region: z.string(),
-  folder: z.string(),
+  endpoint: S3Endpoint,
+  bucket: S3Bucket,
+  region: S3Region,
+  folder: S3Folder,
   access_key: Sealed,
   secret_key: Sealed,
   endpoint_ca: z.string().optional(),
   bucket_lookup: z.enum(["auto", "dns", "path"]).optional(),
 });
 export type EtcdS3 = z.infer<typeof EtcdS3>;
+
+/**
+ * The same as a file on the disk may hold it: an earlier version accepted buckets that are refused now, and
+ * a node that uses one goes on.
+ */
+export const StoredEtcdS3 = EtcdS3.extend({
+  endpoint: z.string(),
+  bucket: z.string(),
+  region: z.string(),
+  folder: z.string(),
+});
 
 /** The Hetzner Cloud token, and the network that the cloud controller uses. */
 export const Hcloud = z.strictObject({ token: Sealed, network: z.string().optional() });
@@ -29,3 +39,6 @@ export const ClusterSecrets = z.object({
   etcd_s3: EtcdS3.optional(),
 });
 export type ClusterSecrets = z.infer<typeof ClusterSecrets>;
+
+/** The same in a file on the disk. */
+export const StoredClusterSecrets = ClusterSecrets.extend({ etcd_s3: StoredEtcdS3.optional() });

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { JsonValue } from "../json.ts";
 import type { Disk, DiskError } from "../ports/disk.ts";
 import { KnownBoxes } from "../protocol/bound_box.ts";
-import { EnrollAnswer } from "../protocol/enroll.ts";
+import { StoredEnrollAnswer } from "../protocol/enroll.ts";
 import { ServerId } from "../protocol/identifiers.ts";
 import { sealingPublicKey } from "../protocol/sealing.ts";
 import { openAll, scanEnrollAnswer } from "../protocol/secret_positions.ts";
@@ -20,7 +20,7 @@ export const BootstrapDocument = z.object({
   server_id: ServerId,
   portal: PortalBase,
   // What the portal may not send in clear is not taken from the disk in clear either.
-  answer: EnrollAnswer.refine((answer) => scanEnrollAnswer(answer as JsonValue).ok),
+  answer: StoredEnrollAnswer.refine((answer) => scanEnrollAnswer(answer as JsonValue).ok),
   /** The boxes that came unbound, by their ID: the stored ones are bound. */
   boxes: KnownBoxes.optional(),
 });

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { KnownBoxes } from "../protocol/bound_box.ts";
-import { DesiredState } from "../protocol/desired_state.ts";
+import { StoredDesiredState } from "../protocol/desired_state.ts";
 import { AgentId, Rfc3339 } from "../protocol/identifiers.ts";
 import { Condition, DesiredTag } from "../protocol/sync.ts";
 import { ClockRecord, NO_CLOCK } from "./clock_record.ts";
@@ -43,8 +43,11 @@ const Channel = z.object({
 /** What is known about trouble with one kind of request (protocol §1). */
 export type Channel = z.infer<typeof Channel>;
 
-/** The kinds of requests that back off apart from one another. Enrollment shares `sync`. */
-export const CHANNELS = ["sync", "events", "manifests", "rotation"] as const;
+/**
+ * The kinds of requests that back off apart from one another. The enrollment shares `sync`; asking for its
+ * answer again, beside the syncs of an agent that is enrolled, does not.
+ */
+export const CHANNELS = ["sync", "events", "manifests", "rotation", "enrollment"] as const;
 /** The name of one of them. */
 export type ChannelName = (typeof CHANNELS)[number];
 
@@ -69,6 +72,7 @@ export const StateDocument = z.object({
     events: Channel,
     manifests: Channel,
     rotation: Channel.default(QUIET),
+    enrollment: Channel.default(QUIET),
   }),
   /** The identity was refused with 401. */
   revoked: z.boolean(),
@@ -89,7 +93,7 @@ export const StateDocument = z.object({
   boot_id: z.string().nullable(),
   desired: z.object({
     tag: DesiredTag,
-    state: DesiredState,
+    state: StoredDesiredState,
     /** The boxes that came unbound, by their ID: the stored ones are bound. */
     boxes: KnownBoxes.optional(),
   }).nullable(),
@@ -112,7 +116,7 @@ export const EMPTY_STATE: State = {
   stage: null,
   clock_offset_ms: 0,
   clock: NO_CLOCK,
-  channels: { sync: QUIET, events: QUIET, manifests: QUIET, rotation: QUIET },
+  channels: { sync: QUIET, events: QUIET, manifests: QUIET, rotation: QUIET, enrollment: QUIET },
   revoked: false,
   enrollment: null,
   trouble: null,

@@ -62,6 +62,7 @@ export function serversOf(server: number, parts: ServerPeersParts): Servers {
   }
 
   return {
+    authority: far(near.authority),
     look: far(near.look),
     isHealthy: far(near.isHealthy),
     removeMember: far(async (through, member) => {

@@ -81,6 +81,7 @@ export function documentsFor(key: SealingKey): Documents {
   return {
     enrollAnswer: () => ({
       ...ENROLLMENT_DOCUMENTS.enroll_answer,
+      release: RELEASE,
       k3s: {
         config: ENROLLMENT_DOCUMENTS.enroll_answer.k3s.config,
         token: box("token", "enroll:k3s.token"),
@@ -125,7 +126,7 @@ export function documentsFor(key: SealingKey): Documents {
       kind: "s3.verify",
       params: {
         endpoint: "s3.example.com",
-        bucket: "b",
+        bucket: "bkt",
         region: "r",
         folder: "f",
         access_key: box("access", `operation:${id}:params.access_key`),

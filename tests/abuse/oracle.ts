@@ -3,6 +3,7 @@
  * apart from the agent's schemas. Only the leaves cron and time zone are the agent's own, which have
  * oracles of theirs in the unit tests.
  */
+import { S3Bucket, S3Endpoint, S3Folder } from "../../core/protocol/s3_target.ts";
 import sodium from "libsodium-wrappers";
 import { isCronSchedule } from "../../core/protocol/cron.ts";
 import { isTimeZone } from "../../core/protocol/time_zone.ts";
@@ -38,10 +39,10 @@ export interface Keys {
 const secrets = object({
   hcloud: maybe(object({ token: sealed, network: maybe(text) }, "refused")),
   etcd_s3: maybe(object({
-    endpoint: is(/^(?:https?:\/\/)?(?:\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+)(?::\d{1,5})?\/?$/),
-    bucket: is(/^[\s\S]/),
-    region: text,
-    folder: text,
+    endpoint: (value) => S3Endpoint.safeParse(value).success,
+    bucket: (value) => S3Bucket.safeParse(value).success,
+    region: is(/^[a-z0-9-]{1,64}$/),
+    folder: (value) => S3Folder.safeParse(value).success,
     access_key: sealed,
     secret_key: sealed,
     endpoint_ca: maybe(text),

@@ -36,8 +36,9 @@ Deno.test("run: the shipped entry refuses every manifest, and nothing hands it a
     );
     assert.equal(dropIns, null);
     const status = JSON.parse((await world.cli("status")).stdout);
-    assert.deepEqual(status.conditions.map(({ code }: { code: string }) => code), [
+    assert.deepEqual(status.conditions.map(({ code }: { code: string }) => code).sort(), [
       "manifest_rejected",
+      "unsigned_manifest",
     ]);
     await agent.stop();
   }, { config: (yaml) => `${yaml}release_keys: ${labKeys.private_keys[0]}\n` });

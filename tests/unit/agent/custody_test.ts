@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { stepHelm } from "../../../adapters/fake/helm_controller.ts";
 import { cycle, openCycleParts } from "../../../core/agent/cycle.ts";
+import { openFirstConfigs } from "../../../core/agent/first_config.ts";
 import { advanceFirstStart } from "../../../core/agent/first_start.ts";
+import { openReleases } from "../../../core/agent/releases.ts";
 import { noteBoot } from "../../../core/agent/note_boot.ts";
 import { operate } from "../../../core/agent/operate.ts";
 import { skipPath } from "../../../core/host/manifests.ts";
@@ -304,7 +306,7 @@ Deno.test("custody: a first start configures, starts and learns nothing where th
       const before = machine.disk.text("/etc/rancher/k3s/config.yaml");
       patchState(machine, { first_start, operation: operation as State["operation"] });
       const context = await openAgent(machine.ports);
-      const advance = await advanceFirstStart(context);
+      const advance = await advanceFirstStart(context, openFirstConfigs(openReleases()));
       assert.match(advance.moved ? "" : advance.why, /is under way/, first_start);
       assert.equal(machine.disk.text("/etc/rancher/k3s/config.yaml"), before);
     }
@@ -317,14 +319,18 @@ Deno.test("custody: a first start that knows its cluster learns no other one, an
     patchState(machine, { first_start });
     showOther(machine);
     const context = await openAgent(machine.ports);
-    const advance = await advanceFirstStart(context);
+    const advance = await advanceFirstStart(context, openFirstConfigs(openReleases()));
     assert.equal(advance.moved, false, first_start);
     assert.equal(context.store.state.kube_system_uid, OWN);
     assert.equal(context.store.state.first_start, first_start);
     assert.equal(machine.k8s.writes(), 0);
     machine.k8s.showCluster(0);
     await context.store.keep((state) => ({ ...state, other_cluster: null }));
-    assert.equal((await advanceFirstStart(context)).moved, true, first_start);
+    assert.equal(
+      (await advanceFirstStart(context, openFirstConfigs(openReleases()))).moved,
+      true,
+      first_start,
+    );
   }
 });
 

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
+import { openFirstConfigs } from "../../../core/agent/first_config.ts";
 import { advanceFirstStart } from "../../../core/agent/first_start.ts";
+import { openReleases } from "../../../core/agent/releases.ts";
 import {
   BOOTSTRAP_FILE,
   CONFIG_FILE,
@@ -98,7 +100,7 @@ Deno.test("first start: no cluster is this node's before a restore under way has
   for (const [now, uid] of [[operation, null], [null, "known"]] as const) {
     machine.disk.put(STATE_FILE, JSON.stringify({ ...started, operation: now }));
     const context = await openAgent(machine.ports);
-    const advance = await advanceFirstStart(context);
+    const advance = await advanceFirstStart(context, openFirstConfigs(openReleases()));
     if (!advance.moved) assert.match(advance.why, /cluster\.restore op-1 is under way/);
     assert.equal(advance.moved, uid !== null);
     assert.equal(context.store.state.kube_system_uid === null, uid === null);

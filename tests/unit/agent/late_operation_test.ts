@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { STATE_FILE } from "../../../core/state/paths.ts";
 import { createSettledWorld, START, type World } from "./world.ts";
 
-const BUCKET = { endpoint: "s3.test", bucket: "snapshots", region: "lab-1", folder: "" };
+const BUCKET = { endpoint: "s3.test", bucket: "snapshots", region: "lab-1", folder: "demo" };
 const PARAMS = {
   ...BUCKET,
   access_key: { plain: "ACCESSKEY" },

@@ -44,7 +44,7 @@ Deno.test("report_rejected: a result that was refused with its events goes once 
   world.portal.fault({ match: { path }, count: null, action: REFUSED });
   const access_key = { plain: "ACCESSKEY" };
   const secret_key = { plain: "secret-key" };
-  const bucket = { endpoint: "s3.test", bucket: "snapshots", region: "lab-1", folder: "" };
+  const bucket = { endpoint: "s3.test", bucket: "snapshots", region: "lab-1", folder: "demo" };
   const params = { ...bucket, access_key, secret_key };
   const operation = world.portal.offer({ id: "first", kind: "s3.verify", params });
   while (!world.conditions().includes("report_rejected")) await world.pass(5_000);

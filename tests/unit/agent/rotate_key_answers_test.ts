@@ -103,7 +103,7 @@ Deno.test("agent.rotate_key: an operation beside the confirmation may be sealed 
       endpoint: "s3.test",
       bucket: "snapshots",
       region: "lab-1",
-      folder: "",
+      folder: "demo",
       access_key: secret("ACCESSKEY"),
       secret_key: secret("secret-key"),
     },

@@ -15,7 +15,7 @@ import { createMachine } from "../operations/machine.ts";
 const LOOKS = new Set([
   ...["disk.read", "disk.list", "disk.stat", "disk.inspect", "disk.sha256", "disk.freeBytes"],
   ...["systemd.unitState", "systemd.journal", "k3s.version", "k8s.ready", "k8s.get", "k8s.list"],
-  ...["servers.look", "servers.isHealthy", "s3.list", "s3.head", "s3.get"],
+  ...["servers.look", "servers.isHealthy", "servers.authority", "s3.list", "s3.head", "s3.get"],
   ...["snapshotFile.inspect", "boot.booted", "boot.look", "machine.facts", "machine.processes"],
   // And what the real adapters have beside their port.
   ...["metadata.instanceId", "http.close", "k8s.close"],

@@ -178,7 +178,7 @@ Deno.test("cluster.restore: of several servers no other may run, or there would 
 Deno.test("cluster.restore: parameters that are missing or contradict are refused by name", async () => {
   const machine = createRestoreMachine();
   const sealed = machine.seal("x");
-  const bucket = { endpoint: BUCKET.endpoint, bucket: "b", region: "r", folder: "f" };
+  const bucket = { endpoint: BUCKET.endpoint, bucket: "bkt", region: "r", folder: "f" };
   const cases: readonly (readonly [JsonObject, RegExp])[] = [
     [{ snapshot: "../../etc/shadow" }, /params\.snapshot/],
     [{ snapshot: "a/b" }, /params\.snapshot/],

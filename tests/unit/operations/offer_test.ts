@@ -252,7 +252,7 @@ Deno.test("judgeOffer: a kind that is not ours is told shortened, and kept so", 
 
 const KEY = btoa("k".repeat(32));
 const BOX = { sealed: KEY };
-const BUCKET = { endpoint: "s3.example.com", bucket: "b", region: "eu", folder: "f" };
+const BUCKET = { endpoint: "s3.example.com", bucket: "bkt", region: "eu", folder: "f" };
 const ACCESS = { person: "ada", role: "view", lifetime_s: 600, recipient: KEY };
 
 for (

@@ -39,7 +39,7 @@ const CASES: readonly (readonly [string, unknown, string])[] = [
     [],
     "maintenance.windows[0].days: must have at least 1 entry",
   ],
-  ["secrets.etcd_s3.bucket", "", "secrets.etcd_s3.bucket: must have at least 1 character"],
+  ["release", "", "release: is no release version"],
   ["secrets.hcloud.zone", "fsn1", "secrets.hcloud: has the unknown field zone"],
   ["addons", {}, "addons: must be a list"],
   ["addons", [...DESIRED_STATE.addons, ...DESIRED_STATE.addons], "addons: names an add-on twice"],
