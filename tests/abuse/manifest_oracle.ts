@@ -127,9 +127,6 @@ const releaseRule = object({
   image: object({ k3s_version: text, artifacts }, "ignored"),
   addons: (value) =>
     map(addon)(value) && [...(value as Map<string, Value>).keys()].every((name) => label(name)),
-  sequence: maybe(whole(0)),
-  minimum: maybe(object({ sequence: whole(0) }, "ignored")),
-  expires_at: maybe(time),
   first_start: maybe((value) =>
     map(object({ sha256: is(/^[0-9a-f]{64}$/) }, "ignored"))(value) &&
     [...(value as Map<string, Value>).keys()].every((name) => label(name))
