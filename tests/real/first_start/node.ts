@@ -9,7 +9,9 @@ import type { PortalBeside } from "../../lab/portal_beside.ts";
 import { startPortalBeside } from "../../lab/portal_beside.ts";
 import type { S3Gateway } from "../../lab/s3_gateway.ts";
 import { startS3Gateway } from "../../lab/s3_gateway.ts";
-import { bootstrapPatch, desiredPatch } from "./setting.ts";
+import { bootstrapPatch, desiredPatch, FIRST_START } from "./setting.ts";
+import { FIRST_RELEASE } from "../../../adapters/portal/first_release.ts";
+import type { JsonObject } from "../../../core/json.ts";
 
 /** A comment that has to be in config.yaml after the token was taken out of it. */
 export const COMMENT = "# written by cloud-init";
@@ -36,6 +38,12 @@ export async function layOutNode(options: Pick<ContainerOptions, "disks"> = {}):
     const portal = await startPortalBeside(container);
     await portal.admin("PATCH", `/admin/clusters/${portal.cluster}`, bootstrapPatch(s3));
     await portal.admin("PATCH", `/admin/clusters/${portal.cluster}/desired`, desiredPatch(s3));
+    const { releases } = await portal.admin<{ releases: Record<string, { payload: JsonObject }> }>(
+      "GET",
+      "/admin/state",
+    );
+    const payload = { ...releases[FIRST_RELEASE]?.payload, first_start: FIRST_START };
+    await portal.admin("PUT", `/admin/releases/${FIRST_RELEASE}`, { payload });
     await installK3sUnit(container);
     const agent = await installAgent(container, program, `${COMMENT}\n${portal.config}`);
     const stop = async () => {

@@ -1,3 +1,4 @@
+import { hashOf } from "../../../core/protocol/first_config.ts";
 import type { S3Gateway } from "../../lab/s3_gateway.ts";
 
 /** Values that the test looks for later, and that no log may ever show. */
@@ -18,6 +19,9 @@ metadata:
 data:
   made-by: first-start manifest
 `;
+
+/** What the release signs of it. */
+export const FIRST_START = { "lab-first-start": { sha256: hashOf(MARKER) } };
 
 /** Secrets of the cluster as the portal is told them. */
 function clusterSecrets(s3: S3Gateway) {
