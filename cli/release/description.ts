@@ -28,6 +28,10 @@ export interface Description {
   readonly minimum?: { readonly sequence: number };
   /** RFC 3339; agents do not newly take the release after it. */
   readonly expires_at?: string;
+  /** The first-start manifests by name, as files; relative paths begin at the description's folder. */
+  readonly first_start?: Readonly<Record<string, { readonly file: string }>>;
+  /** What an enrollment may bring to k3s beyond the list of the protocol. */
+  readonly k3s?: unknown;
 }
 
 interface DescribedArtifact {
@@ -48,7 +52,11 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
     "sequence",
     "minimum",
     "expires_at",
+    "first_start",
+    "k3s",
   ],
+  first_start: ["file"],
+  k3s: ["config", "registries"],
   minimum: ["sequence"],
   agent: ["version", "url"],
   image: ["k3s_version", "artifacts"],
@@ -78,6 +86,8 @@ export async function describeRelease(
     if (!artifact.ok) return fail(`image ${name}: ${artifact.error}`);
     images.push([name, artifact.value]);
   }
+  const firstStart = await hashFirstStart(description.first_start, folder);
+  if (!firstStart.ok) return firstStart;
   const programs = await hashPrograms(description.agent.url, version, dist);
   if (!programs.ok) return programs;
   const release = Release.safeParse({
@@ -92,10 +102,29 @@ export async function describeRelease(
     sequence: description.sequence,
     minimum: description.minimum,
     expires_at: description.expires_at,
+    first_start: firstStart.value,
+    k3s: description.k3s,
   });
   return release.success
     ? ok(release.data)
     : fail(`the description makes no release: ${describeIssue(release.error)}`);
+}
+
+async function hashFirstStart(
+  described: Description["first_start"],
+  folder: string,
+): Promise<Result<Release["first_start"], string>> {
+  if (described === undefined) return ok(undefined);
+  const hashes: Record<string, { sha256: string }> = {};
+  for (const [name, { file }] of Object.entries(described)) {
+    try {
+      hashes[name] = { sha256: (await hashFile(resolve(folder, file))).sha256 };
+    } catch (error) {
+      const why = error instanceof Error ? error.message : error;
+      return fail(`first_start ${name}: ${file} cannot be hashed: ${why}`);
+    }
+  }
+  return ok(hashes);
 }
 
 async function hashPrograms(
@@ -152,6 +181,13 @@ function checkMembers(description: Description): void {
   members("agent", description.agent);
   members("image", description.image);
   if (description.minimum !== undefined) members("minimum", description.minimum);
+  if (description.k3s !== undefined) members("k3s", description.k3s);
+  for (const [name, manifest] of Object.entries(description.first_start ?? {})) {
+    members("first_start", manifest);
+    if (typeof manifest.file !== "string") {
+      throw new Error(`first_start ${name} names no file to hash`);
+    }
+  }
   if (typeof description.agent.url !== "string") throw new Error("agent has no url");
   for (const [name, artifact] of Object.entries(description.image.artifacts ?? {})) {
     members("artifact", artifact);

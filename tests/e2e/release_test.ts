@@ -258,3 +258,18 @@ Deno.test("release: a key made by a rotation has no ledger where the kept one ha
     assert.equal((await openSigningKey(asking(), `${desk.dir}/c`)).ok, false);
   });
 });
+
+Deno.test("release: first-start manifests are hashed here, and what k3s may have is signed as it stands", async () => {
+  await atDesk(async (desk) => {
+    await makeKey(desk, "a");
+    const k3s = { config: { "kube-apiserver-arg": [["audit-log-maxage=7"]] }, registries: [] };
+    const first_start = { app: { file: "node.efi" } };
+    const release = must(await desk.sign("1.0.0", ["a"], { first_start, k3s })) as object;
+    // sha256sum of "the image"
+    const app = { sha256: "97e9d7a16021e6d07fbe28cce398f5847fc00c574991fbff65d95fd5e032d389" };
+    assert.deepEqual({ ...release, first_start: { app }, k3s }, release);
+    for (const bad of [{ app: { sha256: "0".repeat(64) } }, { app: {} }, { app: { file: "no" } }]) {
+      assert.equal((await desk.sign("1.1.0", ["a"], { first_start: bad })).ok, false);
+    }
+  });
+});
