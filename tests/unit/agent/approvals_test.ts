@@ -332,3 +332,46 @@ Deno.test("approvals: fewer snapshots need one, more do not", async () => {
   assert.deepEqual(stateOf(world).host.snapshots, less);
   await world.stop();
 });
+
+Deno.test("approvals: an older release comes in with one, and stays without another", async () => {
+  const world = await settled();
+  const { releases } = world.portal.portal.state;
+  const first = releases.get("1.0.0");
+  assert.ok(first !== undefined);
+  const older = { ...first.payload as JsonObject, version: "0.6.0" };
+  const newer = { ...first.payload as JsonObject, version: "1.1.0", sequence: 7 };
+  releases.set("0.6.0", { ...first, payload: older });
+  releases.set("1.1.0", { ...first, payload: newer });
+  world.portal.desire({ release: "1.1.0" });
+  await world.pass(150_000);
+  assert.equal(world.stored(IDENTITY_FILE).releases.newest.version, "1.1.0");
+  world.portal.desire({ release: "0.6.0" });
+  await world.pass(80_000);
+  assert.deepEqual(said(world), ["approval_missing"]);
+  const from = { sequence: 7, version: "1.1.0" };
+  const to = { sequence: 0, version: "0.6.0" };
+  world.portal.desire({ approvals: [approve(world, change("older_release", from, to))] });
+  await world.pass(80_000);
+  assert.equal(stateOf(world).release, "0.6.0");
+  world.portal.desire({ host: { ingress: "none" }, approvals: null });
+  await world.pass(80_000);
+  assert.equal(stateOf(world).host.ingress, "none");
+  assert.deepEqual(said(world), []);
+  await world.stop();
+});
+
+Deno.test("approvals: the bucket of the enrollment is not written before it is pinned or approved", async () => {
+  for (const [more, isThere] of [["", false], [undefined, true]] as const) {
+    const world = await settled(more);
+    assert.equal(world.stored().first_start, "done");
+    const secret = await world.k8s.get({
+      apiVersion: "v1",
+      resource: "secrets",
+      namespace: "kube-system",
+      name: "pbx-etcd-s3",
+    });
+    assert.equal(secret.ok && secret.value !== null, isThere);
+    assert.deepEqual(said(world), isThere ? [] : ["approval_missing"]);
+    await world.stop();
+  }
+});
