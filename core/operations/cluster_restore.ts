@@ -134,7 +134,7 @@ async function leave(tools: Tools, why: string, code?: string): Promise<StepEnd>
   const now = await readDatabase(ports.disk);
   return failed(
     `nothing was changed: ${why}; ${
-      stateOfNode(now, now, await readOrigin(ports.disk) ?? { ...now, moved: [] })
+      stateOfNode(now, now, await readOrigin(ports.disk) ?? { ...now, seen: [] })
     }`,
   );
 }
@@ -235,8 +235,8 @@ async function waitApi(tools: Tools): Promise<StepEnd> {
 async function tidyUp(tools: Tools): Promise<StepEnd> {
   const end = await forgetStaleNodes(tools);
   if (end.kind !== "done") return end;
-  const { before, origin } = stopped(tools.handed);
-  const old = await removeOld(tools.ports.disk, origin, before);
+  const { origin } = stopped(tools.handed);
+  const old = await removeOld(tools.ports.disk, origin);
   if (old !== "") await tools.say(old);
   return old === "" ? end : { ...end, evidence: `${end.evidence}; ${old}` };
 }

@@ -19,6 +19,7 @@ import {
   type Identity,
 } from "./operations/assert.ts";
 import { rebuildByHand, uninstallHeld } from "./operations/custody.ts";
+import { plantLater, saveBesideLater } from "./operations/clock_set_back.ts";
 import { renewLease } from "./operations/leases.ts";
 import { exhaustDisk, fillDisk, freeDisk, startNode } from "./operations/node.ts";
 import { offer, type Operation } from "./operations/operation.ts";
@@ -225,44 +226,21 @@ chapter("cluster.restore: the agent killed in every step around the reset", asyn
   assert.equal((await lookAt(node)).oldDatabases.length, oldDatabases.length + 1);
 });
 
-/** Seconds that no clock of these tests reaches: to what is named after them, the clock was set back. */
-const FUTURE = 9_999_999_999;
-
-chapter("snapshot.save: a name that is used again, beside a file from the future", async (node) => {
-  const { container, s3 } = node;
-  const old = `weekly-${(await hostname(node)).toLowerCase()}-${FUTURE}.zip`;
-  await container.run([
-    "cp",
-    `${DATABASES}/snapshots/${story.zipped}`,
-    `${DATABASES}/snapshots/${old}`,
-  ]);
-  const files: string[] = [];
-  for (const _ of [1, 2]) {
-    const saved = await (await offer(node, "snapshot.save", { name: "weekly" })).result();
-    assert.equal(saved.state, "succeeded", JSON.stringify(saved));
-    assert.equal((await s3.read(`lab/${saved.output?.["file"]}`))?.length, saved.output?.["size"]);
-    files.push(String(saved.output?.["file"]));
-  }
-  assert.ok(!files.includes(old) && files[0] !== files[1], String(files));
-  await container.run(["rm", `${DATABASES}/snapshots/${old}`]);
+chapter("snapshot.save: a name used again, with a clock that was set back", async (node) => {
+  await saveBesideLater(node, story.zipped);
 });
 
-chapter(
-  "cluster.restore: two in a row, the second with a clock that was set back",
-  async (node) => {
-    const { container } = node;
-    await writeMark(node, "mark-before-one");
+chapter("cluster.restore: two in a row, with a clock that was set back", async (node) => {
+  const clear = await plantLater(node);
+  for (const mark of ["mark-before-one", "mark-before-two"]) {
+    await writeMark(node, mark);
     await assertBack(node, await restoreLocal(node));
-    await writeMark(node, "mark-before-two");
-    const later = [`${DATABASES}/etcd-old-${FUTURE}`, `${DATABASES}/../tls-${FUTURE}`];
-    await container.run(["mkdir", ...later]);
-    await assertBack(node, await restoreLocal(node));
-    for (const mark of ["mark-before-one", "mark-before-two"]) {
-      assert.equal((await databasesWith(node, mark)).length, 1, mark);
-    }
-    await container.run(["rm", "-rf", ...later]);
-  },
-);
+  }
+  for (const mark of ["mark-before-one", "mark-before-two"]) {
+    assert.equal((await databasesWith(node, mark)).length, 1, mark);
+  }
+  await clear();
+});
 
 for (const step of AROUND_THE_RESET) {
   longChapter(`cluster.restore: a reboot in ${step}: goes on`, async (node) => {

@@ -3,6 +3,9 @@ import type { Disk, DiskError } from "../../ports/disk.ts";
 import { fail, ok, type Result } from "../../result.ts";
 import { K3S_DATABASE_DIRECTORY, K3S_SERVER_DIRECTORY } from "../../state/paths.ts";
 
+/** What the name of a database that a reset moved aside begins with. */
+export const OLD_DATABASE = "etcd-old-";
+
 /** What the node shows of k3s's database, as a restore changes it (k3s fact D). */
 export const DatabaseFacts = z.object({
   /** `whole`: with a write-ahead log; `bare`: a folder without one; or no folder. */
@@ -69,7 +72,7 @@ async function look(
       : "whole",
     named: await stat(`${etcd}/name`) !== null,
     resetFlag: below.includes("reset-flag"),
-    oldDatabases: below.filter((name) => name.startsWith("etcd-old-")),
+    oldDatabases: below.filter((name) => name.startsWith(OLD_DATABASE)),
     tlsBackups: server.filter((name) => /^tls-[0-9]+$/.test(name)),
     sqliteWrittenAt: written.length === 0 ? null : Math.max(...written),
     sqlite,

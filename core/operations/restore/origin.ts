@@ -3,15 +3,15 @@ import type { Disk, DiskError } from "../../ports/disk.ts";
 import { ok, type Result } from "../../result.ts";
 import { parseOwned, writeOwned } from "../../state/owner.ts";
 import { K3S_DATABASE_DIRECTORY, RESTORE_ORIGIN_FILE } from "../../state/paths.ts";
-import { DatabaseFacts, lookAtDatabase, newIn } from "./database.ts";
+import { DatabaseFacts, lookAtDatabase, newIn, OLD_DATABASE } from "./database.ts";
 
 /** What {@link noteOrigin} notes. */
 export const Origin = DatabaseFacts.extend({
   /**
-   * The databases that failed restores have moved aside since, in the order in which the restores after
-   * them found them: the first one is the cluster's. By the times in their names it could be any.
+   * Every database and certificate folder that was found aside, in the order in which restores found them.
+   * The times in their names order only those that the first restore found: a clock can be set back.
    */
-  moved: z.array(z.string()).default([]),
+  seen: z.array(z.string()).default([]),
 });
 export type Origin = z.infer<typeof Origin>;
 
@@ -31,11 +31,16 @@ export async function noteOrigin(
   // What cannot be read at the moment is noted all the same, and is not written over.
   const read = await disk.read(RESTORE_ORIGIN_FILE);
   if (!read.ok) return read;
-  const noted = isHeld ? await readOrigin(disk) : null;
-  if (noted === null) return await write(disk, { ...now, moved: [] });
-  const more = newIn([...noted.oldDatabases, ...noted.moved], now.oldDatabases);
-  if (more.length === 0) return ok(noted);
-  return await write(disk, { ...noted, moved: [...noted.moved, ...more] });
+  const noted = await readOrigin(disk);
+  const aside = [...now.oldDatabases, ...now.tlsBackups];
+  const more = byTime(newIn(noted?.seen ?? [], aside));
+  if (!isHeld || noted === null) {
+    const left = (noted?.seen ?? []).filter((name) => aside.includes(name));
+    return await write(disk, { ...now, seen: [...left, ...more] });
+  }
+  return more.length === 0
+    ? ok(noted)
+    : await write(disk, { ...noted, seen: [...noted.seen, ...more] });
 }
 
 async function write(disk: Disk, origin: Origin): Promise<Result<Origin, DiskError>> {
@@ -55,6 +60,21 @@ export async function readOrigin(disk: Disk): Promise<Origin | null> {
 export function oldData(origin: Origin, now: DatabaseFacts): string | null {
   if (origin.etcd !== "whole") return null;
   const there = newIn(origin.oldDatabases, now.oldDatabases);
-  const first = origin.moved[0] ?? there[0];
+  const moved = origin.seen.filter((name) => name.startsWith(OLD_DATABASE));
+  const first = newIn(origin.oldDatabases, moved)[0] ?? there[0];
   return first !== undefined && there.includes(first) ? `${K3S_DATABASE_DIRECTORY}/${first}` : null;
+}
+
+/** What was moved aside, oldest first: as restores found it, and behind that by the times in the names. */
+export function oldestFirst(origin: Origin, names: readonly string[]): readonly string[] {
+  const rank = (name: string) => {
+    const place = origin.seen.indexOf(name);
+    return place < 0 ? origin.seen.length : place;
+  };
+  return byTime(names).toSorted((a, b) => rank(a) - rank(b));
+}
+
+function byTime(names: readonly string[]): readonly string[] {
+  const timeOf = (name: string) => Number(/[0-9]+$/.exec(name)?.[0] ?? 0);
+  return names.toSorted((a, b) => timeOf(a) - timeOf(b));
 }

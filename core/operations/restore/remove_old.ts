@@ -1,7 +1,7 @@
 import type { Disk } from "../../ports/disk.ts";
 import { K3S_DATABASE_DIRECTORY, K3S_SERVER_DIRECTORY } from "../../state/paths.ts";
-import { type DatabaseFacts, newIn, readDatabase } from "./database.ts";
-import { oldData, type Origin } from "./origin.ts";
+import { newIn, readDatabase } from "./database.ts";
+import { oldData, oldestFirst, type Origin } from "./origin.ts";
 
 /**
  * Of the databases and certificates that restores moved aside so many stay: what this restore replaced, and
@@ -38,28 +38,16 @@ export async function movedAside(disk: Disk): Promise<MovedAside> {
 /**
  * Removes what earlier restores moved aside, once this restore is proven; never what was there before the
  * restores that led to it. Says what went, what stayed, and how much room that is.
- *
- * @param before what the node showed when this restore began
  */
-export async function removeOld(
-  disk: Disk,
-  origin: Origin,
-  before: DatabaseFacts,
-): Promise<string> {
+export async function removeOld(disk: Disk, origin: Origin): Promise<string> {
   const now = await readDatabase(disk);
+  const databases = oldestFirst(origin, now.oldDatabases.filter((name) => BY_K3S.test(name)));
   const data = oldData(origin, now)?.slice(K3S_DATABASE_DIRECTORY.length + 1);
+  const backups = oldestFirst(origin, now.tlsBackups);
   const old = [
-    ...toRemove(now.oldDatabases.filter((name) => BY_K3S.test(name)), {
-      ...origin,
-      before: before.oldDatabases,
-      data,
-    })
-      .map((name) => `${K3S_DATABASE_DIRECTORY}/${name}`),
-    ...toRemove(now.tlsBackups, {
-      moved: [],
-      before: before.tlsBackups,
-      data: byNumber(newIn(origin.tlsBackups, now.tlsBackups))[0],
-    }).map((name) => `${K3S_SERVER_DIRECTORY}/${name}`),
+    ...toRemove(databases, data).map((name) => `${K3S_DATABASE_DIRECTORY}/${name}`),
+    ...toRemove(backups, newIn(origin.tlsBackups, backups)[0])
+      .map((name) => `${K3S_SERVER_DIRECTORY}/${name}`),
   ];
   const failed: string[] = [];
   let bytes = 0;
@@ -79,34 +67,15 @@ export async function removeOld(
   ].filter((part) => part !== "").join("; ");
 }
 
-/** What is known of the order in which folders were moved aside. */
-export interface MovedOrder {
-  /** Those of failed restores since the cluster last ran, in their order. */
-  readonly moved: readonly string[];
-  /** Those that were there when this restore began. */
-  readonly before: readonly string[];
-  /** The one with what the cluster had when it last ran. */
-  readonly data: string | undefined;
-}
-
 /**
- * Those that go. The one with the cluster's data stays, and beside it the newest: what came with this
- * restore is newer than what was there before it, and what came with a failed one before it newer than the
- * rest. Only among the rest the times in the names count, which a clock that was set back turns around.
+ * Those that go, of names with the oldest first. The one with the cluster's data stays, and beside it the
+ * newest.
+ *
+ * @param data the one with what the cluster had when it last ran
  */
-export function toRemove(names: readonly string[], order: MovedOrder): readonly string[] {
-  const { moved, before, data } = order;
-  const rank = (name: string) => !before.includes(name) ? 2 : moved.includes(name) ? 1 : 0;
-  const oldestFirst = byNumber(names).toSorted((a, b) =>
-    rank(a) - rank(b) || (rank(a) === 1 ? moved.indexOf(a) - moved.indexOf(b) : 0)
-  );
-  const others = oldestFirst.filter((name) => name !== data);
+export function toRemove(names: readonly string[], data: string | undefined): readonly string[] {
+  const others = names.filter((name) => name !== data);
   return others.slice(0, Math.max(0, names.length - KEPT));
-}
-
-function byNumber(names: readonly string[]): readonly string[] {
-  const numberOf = (name: string) => Number(/[0-9]+$/.exec(name)?.[0] ?? 0);
-  return names.toSorted((a, b) => numberOf(a) - numberOf(b));
 }
 
 /** Bytes of the files in a folder; what cannot be looked at counts nothing. */

@@ -114,6 +114,24 @@ for (const [what, by] of CLOCK_STEPS) {
   });
 }
 
+Deno.test("cluster.restore: what the last two restores replaced stays, whatever the clock says", async () => {
+  for (const [, by] of CLOCK_STEPS) {
+    const machine = createRestoreMachine();
+    const data = () => {
+      const names = machine.disk.paths().filter((path) => path.includes("/etcd-old-"));
+      return names.map((path) => machine.disk.text(path)).filter((text) => text?.includes("mark"));
+    };
+    for (const number of [1, 2, 3, 4]) {
+      machine.disk.put(`${DB}/etcd/member/wal/0.wal`, `mark-${number}`);
+      assertRestored(machine, await restore(machine, `op_${number}`));
+      const kept = [number - 1, number].filter((each) => each > 0).map((each) => `mark-${each}`);
+      assert.deepEqual(data().toSorted(), kept, `${by}`);
+      await machine.clock.advance(60_000);
+      if (number !== 2) stepClock(machine, by);
+    }
+  }
+});
+
 Deno.test("isProven: a receipt of an earlier version holds, and an earlier one holds a receipt of this", async () => {
   const disk = createFakeDisk();
   for (const name of ["etcd-old-5/x", "etcd-old-7/x", "etcd/member/wal/0.wal", "etcd/name"]) {

@@ -18,7 +18,7 @@ const RUNNING: DatabaseFacts = {
   sqliteWrittenAt: null,
   sqlite: null,
 };
-const ORIGIN = { ...RUNNING, moved: [] };
+const ORIGIN = { ...RUNNING, seen: [] };
 const MOVED = { ...RUNNING, oldDatabases: ["etcd-old-1", "etcd-old-2"] };
 const NO_DATABASE: DatabaseFacts = { ...RUNNING, etcd: "absent", named: false };
 
@@ -106,7 +106,7 @@ Deno.test("stateOfNode: says where the old data is, what holds k3s and what to d
   assert.ok(!stateOfNode(RUNNING, RUNNING, ORIGIN).includes("Do not start"));
   assert.match(stateOfNode(RUNNING, NO_DATABASE, ORIGIN), /the old data is not in \S+ any more/);
   const made = { ...RUNNING, named: false };
-  assert.match(stateOfNode(NO_DATABASE, made, { ...NO_DATABASE, moved: [] }), /no database before/);
+  assert.match(stateOfNode(NO_DATABASE, made, { ...NO_DATABASE, seen: [] }), /no database before/);
 });
 
 Deno.test("stateOfNode: after a restore that failed, the old data is what k3s last ran on", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { createFakeDisk } from "../../../../adapters/fake/disk.ts";
 import { readDatabase } from "../../../../core/operations/restore/database.ts";
-import type { Origin } from "../../../../core/operations/restore/origin.ts";
+import { oldestFirst, type Origin } from "../../../../core/operations/restore/origin.ts";
 import { createRestoreMachine, type RestoreMachine } from "../restore_world.ts";
 import { restored } from "../restored.ts";
 import { removeOld, toRemove } from "../../../../core/operations/restore/remove_old.ts";
@@ -9,61 +9,57 @@ import { removeOld, toRemove } from "../../../../core/operations/restore/remove_
 const SERVER = "/var/lib/rancher/k3s/server";
 
 for (
-  const [what, names, order, gone] of [
-    ["the first restore", ["etcd-old-5"], { moved: [], before: [], data: "etcd-old-5" }, []],
-    [
-      "the second",
-      ["etcd-old-5", "etcd-old-9"],
-      { moved: [], before: ["etcd-old-5"], data: "etcd-old-9" },
-      [],
-    ],
+  const [what, names, data, seen, gone] of [
+    ["the first restore", ["etcd-old-5"], "etcd-old-5", [], []],
+    ["the second", ["etcd-old-5", "etcd-old-9"], "etcd-old-9", ["etcd-old-5"], []],
     [
       "the third: the oldest goes",
       ["etcd-old-10", "etcd-old-5", "etcd-old-9"],
-      { moved: [], before: ["etcd-old-5", "etcd-old-9"], data: "etcd-old-10" },
+      "etcd-old-10",
+      ["etcd-old-5", "etcd-old-9"],
       ["etcd-old-5"],
     ],
     [
       "numbers, not letters",
       ["etcd-old-100", "etcd-old-20", "etcd-old-9"],
-      { moved: [], before: ["etcd-old-20", "etcd-old-9"], data: "etcd-old-100" },
+      "etcd-old-100",
+      [],
       ["etcd-old-9"],
     ],
     [
       "a clock that was set back: what is new is the newest all the same",
       ["etcd-old-1", "etcd-old-5", "etcd-old-9"],
-      { moved: [], before: ["etcd-old-5", "etcd-old-9"], data: "etcd-old-1" },
+      "etcd-old-1",
+      ["etcd-old-5", "etcd-old-9"],
       ["etcd-old-5"],
+    ],
+    [
+      "a clock that was set back before this restore",
+      ["etcd-old-3", "etcd-old-5", "etcd-old-9"],
+      "etcd-old-5",
+      ["etcd-old-9", "etcd-old-3"],
+      ["etcd-old-9"],
     ],
     [
       "failed restores before it: the cluster's data stays, though it is not among the two newest",
       ["etcd-old-3", "etcd-old-5", "etcd-old-7", "etcd-old-9"],
-      {
-        moved: ["etcd-old-5", "etcd-old-7"],
-        before: ["etcd-old-3", "etcd-old-5", "etcd-old-7"],
-        data: "etcd-old-5",
-      },
+      "etcd-old-5",
+      ["etcd-old-3", "etcd-old-5", "etcd-old-7"],
       ["etcd-old-3", "etcd-old-7"],
     ],
     [
       "the same, the clock set back",
       ["etcd-old-1", "etcd-old-5", "etcd-old-7", "etcd-old-9"],
-      {
-        moved: ["etcd-old-7", "etcd-old-5"],
-        before: ["etcd-old-9", "etcd-old-5", "etcd-old-7"],
-        data: "etcd-old-7",
-      },
+      "etcd-old-7",
+      ["etcd-old-9", "etcd-old-7", "etcd-old-5"],
       ["etcd-old-9", "etcd-old-5"],
     ],
-    ["nothing known of the data", ["tls-1", "tls-2", "tls-3"], {
-      moved: [],
-      before: ["tls-1", "tls-2"],
-      data: undefined,
-    }, ["tls-1"]],
+    ["nothing known of the data", ["tls-1", "tls-2", "tls-3"], undefined, [], ["tls-1"]],
   ] as const
 ) {
-  Deno.test(`toRemove: ${what}`, () => {
-    assert.deepEqual(toRemove(names, order), gone);
+  Deno.test(`toRemove: ${what}`, async () => {
+    const facts = await readDatabase(createFakeDisk());
+    assert.deepEqual(toRemove(oldestFirst({ ...facts, seen: [...seen] }, names), data), gone);
   });
 }
 
@@ -85,8 +81,8 @@ Deno.test("removeOld: two of each stay, and it says how much room went and is le
   const disk = await nodeWith([...before, "etcd-old-3"], ["tls-1", "tls-2", "tls-3"]);
   const facts = await readDatabase(disk);
   const earlier = { ...facts, oldDatabases: before, tlsBackups: ["tls-1", "tls-2"] };
-  const origin: Origin = { ...earlier, moved: [] };
-  const said = await removeOld(disk, origin, earlier);
+  const origin: Origin = { ...earlier, seen: [] };
+  const said = await removeOld(disk, origin);
   const now = await readDatabase(disk);
   assert.deepEqual(now.oldDatabases, ["etcd-old-2", "etcd-old-3", "etcd-old-mine"]);
   assert.deepEqual(now.tlsBackups, ["tls-2", "tls-3"]);
@@ -97,7 +93,7 @@ Deno.test("removeOld: two of each stay, and it says how much room went and is le
   );
   assert.match(said, /db\/etcd-old-3/);
   assert.equal(
-    await removeOld(disk, origin, earlier),
+    await removeOld(disk, origin),
     said.replace(/^.*removed; /, ""),
     "a second time removes nothing",
   );
@@ -110,7 +106,7 @@ Deno.test("removeOld: a disk that takes no change is said, and nothing fails", a
   disk.setReadOnly(true);
   const earlier = { ...facts, oldDatabases: names.slice(0, 2) };
   assert.match(
-    await removeOld(disk, { ...earlier, moved: [] }, earlier),
+    await removeOld(disk, { ...earlier, seen: [] }),
     /^could not be removed: .*; what was there before stays/,
   );
 });
