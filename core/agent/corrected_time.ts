@@ -67,8 +67,11 @@ export function bridge(
   const passedByWall = wall - Date.parse(anchor.wall);
   const isStill = passed === 0 && Math.abs(passedByWall) > CONTRADICTION_MS;
   if (passed < 0 || isStill) return byWall;
-  const corrected = Date.parse(anchor.portal) + passed;
   const isStep = Math.abs(passedByWall - passed) > CONTRADICTION_MS + passed * DRIFT;
+  // The uptime has whole seconds. The time must not go back behind that of a request that was signed just
+  // before the restart: the same second would give the same signature (protocol §1).
+  const elapsed = isStep ? passed + 1_000 : Math.max(passed, passedByWall);
+  const corrected = Date.parse(anchor.portal) + elapsed;
   return { corrected, doubt: isStep ? { kind: "step" } : null };
 }
 

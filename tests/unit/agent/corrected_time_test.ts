@@ -23,7 +23,7 @@ const after = (ms: number) => ({ id: "boot-1", uptimeMs: BOOT.uptimeMs + ms });
 Deno.test("bridge: within a boot the uptime carries the time on, whatever the wall clock says", () => {
   for (const step of [-20 * 365 * DAY, -DAY, -2 * MINUTE, 2 * MINUTE, DAY, 20 * 365 * DAY]) {
     const bridged = bridge(RECORD, 0, NOW + MINUTE + step, after(MINUTE));
-    assert.deepEqual(bridged, { corrected: NOW + MINUTE, doubt: { kind: "step" } });
+    assert.deepEqual(bridged, { corrected: NOW + MINUTE + 1_000, doubt: { kind: "step" } });
   }
 });
 
@@ -31,7 +31,8 @@ Deno.test("bridge: slewing is no step", () => {
   const week = 7 * DAY;
   for (const drift of [-0.0005, 0, 0.0005]) {
     const bridged = bridge(RECORD, 0, NOW + week * (1 + drift), after(week));
-    assert.deepEqual(bridged, { corrected: NOW + week, doubt: null });
+    assert.equal(bridged.doubt, null);
+    assert.ok(Math.abs(bridged.corrected - NOW - week) <= week * 0.0005);
   }
 });
 
@@ -69,6 +70,17 @@ Deno.test("known: an offset in doubt is signed with after a start, and stays in 
     certain: NOW + MINUTE,
     doubt: null,
   });
+});
+
+Deno.test("bridge: never goes back behind a request that was signed just before the restart", () => {
+  for (const wall of [-30_000, -200, 0, 200, 1_900, 30_000]) {
+    for (const uptime of [0, 1_000, 2_000]) {
+      // The uptime has whole seconds: up to one more has passed than it says.
+      const signed = NOW + Math.max(uptime, Math.min(wall, uptime + 999));
+      const { corrected } = bridge(RECORD, 0, NOW + wall, after(uptime));
+      assert.ok(corrected >= signed, `${wall} ${uptime}`);
+    }
+  }
 });
 
 Deno.test("anchorOf: is stored only where it can be read again", () => {
