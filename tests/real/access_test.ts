@@ -9,11 +9,10 @@ import type { JsonObject, JsonValue } from "../../core/json.ts";
 import { accessIssue } from "../../core/operations/access_issue.ts";
 import { accessRevoke } from "../../core/operations/access_revoke.ts";
 import type { AnyDefinition } from "../../core/operations/definition.ts";
-import { namespaceUid } from "../../core/cluster/kubernetes_facts.ts";
 import { openSealed } from "../../core/protocol/sealing.ts";
-import { STATE_FILE } from "../../core/state/paths.ts";
 import { type KubeApi, startKubeApi } from "../lab/kube_api.ts";
 import { type KubeControllers, startKubeControllers } from "../lab/kube_controllers.ts";
+import { inCluster, kubeSystemUid } from "../lab/real_cluster.ts";
 import { waitUntil } from "../lab/wait_until.ts";
 import { accessOffer, identityKey, issued } from "../unit/operations/access.ts";
 import { createMachine, type Machine } from "../unit/operations/machine.ts";
@@ -43,8 +42,7 @@ Deno.test.beforeAll(async () => {
       namespace: "kube-system",
       name: "kube-root-ca.crt",
     });
-    const system = await k8s.get({ apiVersion: "v1", resource: "namespaces", name: "kube-system" });
-    const uid = system.ok && system.value !== null ? namespaceUid(system.value) : null;
+    const uid = await kubeSystemUid(k8s);
     if (uid !== null) lab.uid = uid;
     const rules = role.ok ? role.value?.["rules"] : null;
     const ready = Array.isArray(rules) && rules.length > 0 && authority.ok && authority.value &&
@@ -69,10 +67,7 @@ async function run(definition: AnyDefinition, params: JsonObject, machine = crea
 
 /** A node of the real API's cluster, as its state says. */
 function createRealMachine(): Machine {
-  const machine = createMachine(() => ({ k8s: started(lab.k8s) }));
-  const state = JSON.parse(machine.disk.text(STATE_FILE) ?? "");
-  machine.disk.put(STATE_FILE, JSON.stringify({ ...state, kube_system_uid: started(lab.uid) }));
-  return machine;
+  return inCluster(createMachine(() => ({ k8s: started(lab.k8s) })), started(lab.uid));
 }
 
 /** A kubeconfig in use: what the API answers whoever has it. */

@@ -17,6 +17,7 @@ import { type KubeControllers, startKubeControllers } from "../../lab/kube_contr
 import { waitUntil } from "../../lab/wait_until.ts";
 import { createMachine } from "../../unit/operations/machine.ts";
 import { withServers } from "../../unit/operations/servers.ts";
+import { inCluster, kubeSystemUid } from "../../lab/real_cluster.ts";
 import { startToy } from "../../unit/operations/toy.ts";
 import { podWorld } from "./pods.ts";
 
@@ -47,7 +48,10 @@ async function operate(
   definition: AnyDefinition,
   params: JsonObject,
 ): Promise<Journal> {
-  const machine = withServers(createMachine(() => ({ k8s, clock: createNodeClock() })));
+  const uid = await kubeSystemUid(k8s);
+  assert.ok(uid !== null);
+  const made = withServers(createMachine(() => ({ k8s, clock: createNodeClock() })));
+  const machine = inCluster(made, uid);
   const run = await startToy(machine, definition, params);
   await run.done;
   return run.journal();
