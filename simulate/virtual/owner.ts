@@ -157,12 +157,13 @@ export function createOwner(options: OwnerOptions): Owner {
     timeline.after(LOOK_MS, () => restartUntilHeard(isHeard ? looks + 1 : 0));
   }
 
-  /** The newest snapshot that a result told of; where those are forgotten, somebody looks into the bucket. */
+  /** The newest snapshot that a result told of; where that is gone or forgotten, somebody looks into the bucket. */
   function lastSnapshot(): string | null {
     const saved = portal.portal.state.operations.findLast(({ result }) =>
       result?.state === "succeeded" && typeof result.output?.["file"] === "string"
     );
-    return saved === undefined ? node.bucket.newest() : String(saved.result?.output?.["file"]);
+    const file = String(saved?.result?.output?.["file"]);
+    return saved !== undefined && node.bucket.has(file) ? file : node.bucket.newest();
   }
 
   /** A restore that failed with k3s held is followed by another: nobody leaves a cluster like that. */

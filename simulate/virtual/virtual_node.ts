@@ -178,9 +178,11 @@ export function createVirtualNode(options: VirtualNodeOptions): VirtualNode {
 
   function loseState(): void {
     watch?.onStateLost();
-    portal.nodeForgot();
     // What the process before had sent may arrive until the next one starts.
-    timeline.after(ON_ITS_WAY_MS, portal.nodeForgot);
+    timeline.after(ON_ITS_WAY_MS, () => {
+      portal.nodeForgot();
+      watch?.onStateLost();
+    });
   }
 
   return {

@@ -75,7 +75,9 @@ const UTF8 = new TextDecoder();
 
 /** What shares a backoff. */
 function kindOf({ url }: HttpRequest): string {
-  if (url.endsWith("/sync") || url.endsWith("/enroll")) return "sync";
+  if (url.endsWith("/sync")) return "sync";
+  // An agent that syncs may ask for another answer to its enrollment; that has a backoff of its own.
+  if (url.endsWith("/enroll")) return "enrollment";
   if (url.endsWith("/events")) return "events";
   return url.endsWith("/manifest") ? "manifests" : "other";
 }

@@ -78,8 +78,11 @@ export function watchWindows({ timeline, node, owner, portalClock, broken }: Wat
     onStep(): void {
       freeSince = null;
     },
-    onEvent({ kind }: NodeEvent): void {
-      if (kind !== "log" && kind !== "request") freeSince = null;
+    onEvent(event: NodeEvent): void {
+      // A portal that does not answer cannot confirm the time.
+      const isHeard = event.kind === "log" ||
+        (event.kind === "request" && (event.status === 200 || !event.path.endsWith("/sync")));
+      if (!isHeard) freeSince = null;
     },
     onAnswer(request: HttpRequest): void {
       madeAhead.set(request, portalClock.ahead());
