@@ -29,7 +29,8 @@ export async function readLimited(
   }
 }
 
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
+/** The pieces as one, `length` bytes together. */
+export function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const whole = new Uint8Array(length);
   let at = 0;
   for (const chunk of chunks) {

@@ -1,5 +1,6 @@
 import { request } from "node:https";
 import { fail, ok, type Result } from "../../core/result.ts";
+import { joined } from "./read_limited.ts";
 
 /** Where a k3s server shows the file of its authorities to those that do not know them yet. */
 const PATH = "/cacerts";
@@ -50,14 +51,4 @@ export function servedCa(
   sent.on("error", (error: Error) => end(fail(`${url.href}: ${error.message}`)));
   sent.end();
   return promise;
-}
-
-function joined(chunks: readonly Uint8Array[], size: number): Uint8Array {
-  const whole = new Uint8Array(size);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return whole;
 }

@@ -14,30 +14,24 @@ import type { State } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
 import type { BoxRules } from "./judge.ts";
 import { sealerTo } from "./rotation.ts";
+import { requiresBound } from "./trust.ts";
 
 /**
  * What the boxes of an answer are judged by (trust.md T1): whether unbound ones are refused, and which of
  * them are stored already. `isBinding`: the answer itself says, proven, that every box in it is bound.
  */
 export async function boxRules(context: BoundContext, isBinding = false): Promise<BoxRules> {
-  const { identity, store } = context;
+  const { identity, store, config } = context;
   const { desired, operation } = store.state;
   const bootstrap = await loadBootstrap(context.ports.disk);
   const enrolled = bootstrap.ok && bootstrap.value.kind === "loaded"
     ? bootstrap.value.value.boxes ?? {}
     : {};
   return {
-    isBoundRequired: isBinding || requiresBound(context),
+    isBoundRequired: isBinding || requiresBound(config.trust, identity.current),
     known: { ...operation?.boxes, ...desired?.boxes, ...enrolled },
     sealTo: sealerTo(context, identity.current.keys),
   };
-}
-
-/** Whether a box has to be bound to its position: the portal has said so once, or config.yaml does. */
-export function requiresBound(
-  { identity, config }: Pick<BoundContext, "identity" | "config">,
-): boolean {
-  return identity.current.bound_boxes === true || config.trust.requireBoundBoxes;
 }
 
 /** From now on only bound boxes count, for good. */

@@ -21,6 +21,7 @@ import { sealingKeysOf } from "./identity_holder.ts";
 import { CONNECT_MS, MAX_BODY, TOTAL_MS } from "./exchange.ts";
 import { judgeAnswer, plainAnswer } from "./read_answer.ts";
 import { sealerTo } from "./rotation.ts";
+import { requiresBound } from "./trust.ts";
 import { clearTrouble, noteTrouble } from "./trouble.ts";
 
 /** How enrolling ended: with an ID, without hope, or because the program ends. */
@@ -59,12 +60,8 @@ export async function enroll(context: Context, identity: Identity): Promise<Enro
     if (!await pause(context, context.channels.waitMs("sync"))) return { kind: "aborted" };
     const meaning: Meaning | null = owed ?? await ask(context, request);
     if (meaning === null) return { kind: "aborted" };
-    const { reaction, memory } = enrollReactionTo(meaning, {
-      tokenRefused: refusalsOf(context, tokenHash),
-      requestRefused,
-    });
-    requestRefused = memory.requestRefused;
-    await noteRefusals(context, tokenHash, memory.tokenRefused);
+    const { reaction, refused } = await reactTo(context, meaning, tokenHash, requestRefused);
+    requestRefused = refused;
     switch (reaction.do) {
       case "store": {
         if (meaning.kind !== "success") throw new Error("stored what is no success");
@@ -102,8 +99,27 @@ export function hashOfToken(token: Secret): string {
   return bytesToHex(sha256(utf8ToBytes(token.reveal())));
 }
 
-/** Notes how often the portal refused the token. */
-export async function noteRefusals(
+/**
+ * What to do about an answer, with the refusals of the token noted. `refused`: how often the request was
+ * refused in a row, before this answer and with it.
+ */
+export async function reactTo(
+  context: Context,
+  meaning: Meaning,
+  tokenHash: string,
+  refused: number,
+): Promise<
+  { readonly reaction: ReturnType<typeof enrollReactionTo>["reaction"]; readonly refused: number }
+> {
+  const { reaction, memory } = enrollReactionTo(meaning, {
+    tokenRefused: refusalsOf(context, tokenHash),
+    requestRefused: refused,
+  });
+  await noteRefusals(context, tokenHash, memory.tokenRefused);
+  return { reaction, refused: memory.requestRefused };
+}
+
+async function noteRefusals(
   context: Context,
   tokenHash: string,
   refused: number,
@@ -260,13 +276,15 @@ export function judgeEnrollAnswer(
   if (!boxes.ok) return boxes;
   const keys = sealingKeysOf(identity, context);
   const unbound = openInPlace(boxes.value, keys, {
-    isBoundRequired: identity.bound_boxes === true || context.config.trust.requireBoundBoxes ||
+    isBoundRequired: requiresBound(context.config.trust, identity) ||
       isJsonObject(body) && body["sealing"] === "bound",
     known: knownBoxes,
   });
   if (!unbound.ok) return unbound;
   if (unfit !== undefined) return fail({ code: "malformed_answer", message: unfit.message });
-  const bound = bindBoxes(body, boxes.value, keys, sealerTo(context, identity.keys));
+  const bound = Object.keys(unbound.value).length === 0
+    ? body
+    : bindBoxes(body, boxes.value, keys, sealerTo(context, identity.keys));
   const answer = EnrollAnswer.safeParse(bound);
   if (!answer.success) {
     return fail({ code: "malformed_answer", message: describeIssue(answer.error) });

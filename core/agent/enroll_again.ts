@@ -1,4 +1,3 @@
-import { enrollReactionTo } from "../protocol/enroll_reaction.ts";
 import { MAX_REFUSALS } from "../protocol/reaction.ts";
 import { saveBootstrap } from "../state/bootstrap.ts";
 import { boxRules, demandBound } from "./boxes.ts";
@@ -9,7 +8,7 @@ import {
   type EnrollSuccess,
   hashOfToken,
   judgeEnrollAnswer,
-  noteRefusals,
+  reactTo,
   refusalsOf,
 } from "./enroll.ts";
 import { fail, ok, type Result } from "../result.ts";
@@ -59,12 +58,8 @@ export function openEnrollAgain(): EnrollAgain {
       );
       const meaning = await ask(context, request);
       if (meaning === null) return waiting("the program ends");
-      const { reaction, memory } = enrollReactionTo(meaning, {
-        tokenRefused: refusalsOf(context, tokenHash),
-        requestRefused,
-      });
-      requestRefused = memory.requestRefused;
-      await noteRefusals(context, tokenHash, memory.tokenRefused);
+      const { reaction, refused } = await reactTo(context, meaning, tokenHash, requestRefused);
+      requestRefused = refused;
       switch (reaction.do) {
         case "store": {
           if (meaning.kind !== "success") throw new Error("stored what is not a success");

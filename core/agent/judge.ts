@@ -61,7 +61,9 @@ export function judgeSyncAnswer(
   if (!boxes.ok) return { kind: "refused", ...boxes.error };
   const unbound = openInPlace(boxes.value, keys, rules);
   if (!unbound.ok) return { kind: "refused", ...unbound.error };
-  const bound = rules.sealTo === null ? body : bindBoxes(body, boxes.value, keys, rules.sealTo);
+  // Where all of them are bound none has to be opened a second time.
+  const isBound = rules.sealTo === null || Object.keys(unbound.value).length === 0;
+  const bound = isBound ? body : bindBoxes(body, boxes.value, keys, rules.sealTo);
   const of = (root: string) =>
     Object.fromEntries(
       Object.entries(unbound.value).filter(([, position]) => position.startsWith(`${root}:`)),

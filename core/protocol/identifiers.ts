@@ -7,6 +7,7 @@ import * as z from "zod";
 
 const DNS_LABEL = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 const AGENT_OR_OPERATION_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
+const SNAPSHOT_NAME = /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/;
 const RELEASE_VERSION = /^[0-9A-Za-z][0-9A-Za-z.+-]{0,63}$/;
 
 /** A DNS-1123 label: cluster, node, add-on and first-start manifest names. */
@@ -35,6 +36,11 @@ export const Rfc3339 = z.iso.datetime({ offset: true }).regex(
   /^[^T]*T[0-9]{2}:[0-9]{2}:[0-9]{2}/,
   "is no RFC 3339 time",
 );
+
+/** Whether `text` may name a snapshot: what k3s is given as `--name`. */
+export function isSnapshotName(text: string): boolean {
+  return SNAPSHOT_NAME.test(text);
+}
 
 /** Whether `text` may name an operation, and with it a log file (protocol §5). */
 export function isOperationId(text: string): boolean {

@@ -1,6 +1,8 @@
 import { canonicalIp, isCidr, isDnsName, isIp } from "./addresses.ts";
 import { isCronSchedule } from "./cron.ts";
 import type { JsonObject, JsonValue } from "../json.ts";
+import { isSnapshotName } from "./identifiers.ts";
+import { canonicalJson } from "./jcs.ts";
 
 /**
  * What a portal may tell k3s at the enrollment (trust.md T3). k3s runs as root and starts what its
@@ -47,18 +49,7 @@ function isSigned(
   value: JsonValue | undefined,
 ): boolean {
   const values = Object.hasOwn(signed, key) ? signed[key] ?? [] : [];
-  return values.some((one) => sortedText(one) === sortedText(value ?? null));
-}
-
-/** A value as text that is the same for equal values, whatever the order of their keys. */
-function sortedText(value: JsonValue): string {
-  return JSON.stringify(
-    value,
-    (_, part: JsonValue) =>
-      typeof part === "object" && part !== null && !Array.isArray(part)
-        ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => a < b ? -1 : 1))
-        : part,
-  );
+  return values.some((one) => canonicalJson(one) === canonicalJson(value ?? null));
 }
 
 function shown(text: string): string {
@@ -239,10 +230,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   "etcd-snapshot-schedule-cron": text(isCronSchedule, "must be a five-field cron schedule"),
   "etcd-snapshot-retention": integer(1, 1000),
   "etcd-snapshot-compress": boolean,
-  "etcd-snapshot-name": text(
-    (one) => /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/.test(one),
-    "must be a snapshot name",
-  ),
+  "etcd-snapshot-name": text(isSnapshotName, "must be a snapshot name"),
   "kubelet-arg": several(
     isKubeletArgument,
     "may have cloud-provider=external, max-pods=N (1 to 1000) and node-status-update-frequency=Ns (1 to 60)",

@@ -156,9 +156,8 @@ export function bindBoxes(
   sealTo: (plaintext: Uint8Array) => string,
 ): JsonValue {
   return found.reduce((bound, { steps, position, box }) => {
-    if (isBound(box, keys)) return bound;
     const text = openWhole(box, keys);
-    if (!text.ok) return bound;
+    if (!text.ok || readBoxText(text.value).position !== null) return bound;
     const bytes = new TextEncoder().encode(boundText(position, text.value.reveal()));
     return replacedAt(bound, steps, { sealed: sealTo(bytes) });
   }, document);

@@ -1,7 +1,7 @@
-import * as z from "zod";
+import type * as z from "zod";
 import { decodeBase64 } from "../protocol/base64.ts";
-import { S3Bucket, S3Endpoint, S3Folder, S3Region } from "../protocol/s3_target.ts";
 import { describeIssue } from "../protocol/schema_error.ts";
+import { EtcdS3 } from "../protocol/secrets.ts";
 import { parseSshPublicKey, type SshPublicKey } from "../protocol/sshsig.ts";
 
 /**
@@ -42,14 +42,7 @@ export const NO_TRUST: TrustConfig = {
   clusterCaSha256: null,
 };
 
-const S3TargetConfig = z.strictObject({
-  endpoint: S3Endpoint,
-  bucket: S3Bucket,
-  region: S3Region,
-  folder: S3Folder,
-  endpoint_ca: z.string().optional(),
-  bucket_lookup: z.enum(["auto", "dns", "path"]).optional(),
-});
+const S3TargetConfig = EtcdS3.omit({ access_key: true, secret_key: true });
 /** Where snapshots go, without the keys. */
 export type S3TargetConfig = z.infer<typeof S3TargetConfig>;
 

@@ -1,9 +1,10 @@
 import * as z from "zod";
+import { isSnapshotName } from "../../protocol/identifiers.ts";
 import type { SnapshotsBefore } from "./snapshots_before.ts";
 
 /** A snapshot's name (protocol §8): what it may be called (`--name`). */
-export const SnapshotName = z.string().regex(
-  /^(?!.*\.\.)[A-Za-z0-9][A-Za-z0-9._-]{0,199}$/,
+export const SnapshotName = z.string().refine(
+  isSnapshotName,
   "is no name of a snapshot (letters, digits, dots but not two in a row, underscores, dashes; at most 200)",
 );
 
