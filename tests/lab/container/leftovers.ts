@@ -17,6 +17,9 @@ export async function noteOwner(directory: string, name: string): Promise<void> 
  * still has some is not theirs to take, and its container is left alone.
  */
 export async function removeLeftovers(): Promise<void> {
+  // Suites run side by side and all begin with this: without the lock two would unmount the same folder.
+  using lock = await Deno.open(join(tmpdir(), "pbx-leftovers.lock"), { create: true, write: true });
+  await lock.lock(true);
   for await (const { name: folder } of Deno.readDir(tmpdir())) {
     if (!folder.startsWith("pbx-")) continue;
     const directory = join(tmpdir(), folder);
