@@ -12,7 +12,7 @@ import type { Releases } from "./releases.ts";
 /** The cluster's configuration is applied again this often even without a change, milliseconds. */
 const APPLY_AGAIN_MS = 600_000;
 
-/** Keeps the cluster's objects at the desired state (operations.md, Converging: Cluster). */
+/** Keeps the cluster's objects at the desired state (operations.md, Cluster). */
 export interface ClusterKeeper {
   /**
    * Secrets, then add-ons, where the cluster is proven and this node leads. Tells whether the agent must

@@ -22,7 +22,7 @@ import { custodyBy, custodyOfNode, lookAtCluster } from "./custody.ts";
 const MAX_DROP_IN_BYTES = 64 * 1024;
 const UTF8 = new TextDecoder();
 
-/** Keeps the host's configuration at the desired state (operations.md, Converging: Host). */
+/** Keeps the host's configuration at the desired state (operations.md, Host). */
 export interface HostKeeper {
   /**
    * Brings k3s's drop-ins to what the desired state says, and restarts k3s for them where that is allowed

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
 import { at } from "./live.ts";
 
-/** The name that the agent writes under (operations.md, Converging). */
+/** The name that the agent writes under (operations.md, Cluster). */
 const FIELD_MANAGER = "pbx-agent";
 
 /** One field in which a live object is not as wanted. */

@@ -13,7 +13,7 @@ export interface RestartWatch {
   forget(): void;
 }
 
-/** Remembers in memory only: after a reboot a pending restart is one as before (operations.md, Converging). */
+/** Remembers in memory only: after a reboot a pending restart is one as before (operations.md, Host). */
 export function openRestartWatch(): RestartWatch {
   let seen: { readonly pids: readonly number[]; readonly hashes: DropInHashes } | null = null;
   return {
