@@ -39,6 +39,7 @@ const REFUSED_IN_CORE: readonly (readonly [source: string, named: string])[] = [
   ['const socket = new WebSocket("ws://x");', "WebSocket"],
   ["const here = import.meta.url;", "import.meta"],
   ['const part = await import("./part.ts");', "import()"],
+  ["const part = await import(`./part${1}.ts`);", "import()"],
   ["const list = [1, , fetch];", "a hole"],
   ["const [, fetch] = [1, 2];", "a local fetch"],
   ["window.stop();", "window"],
@@ -88,6 +89,51 @@ Deno.test("no-locale: refuses the machine's time zone and language in core only"
     assert.equal(found("cli/probe.ts", source).length, 0);
   }
   assert.deepEqual(found("core/probe.ts", "const f = (d: Date) => d.getUTCHours();"), []);
+});
+
+const RANDOM_IN_CORE: readonly string[] = [
+  'import { randomBytes } from "@noble/hashes/utils.js";',
+  'import { randomBytes as dice } from "@noble/hashes/utils.js";',
+  'import nacl from "tweetnacl"; nacl.randomBytes(3);',
+  'import nacl from "tweetnacl"; nacl.box.keyPair();',
+  'import sealedBox from "tweetnacl-sealedbox-js"; sealedBox.seal(a, b);',
+  'import { ed25519 } from "@noble/curves/ed25519.js"; ed25519.utils.randomSecretKey();',
+  'import { x25519 } from "@noble/curves/ed25519.js"; x25519.keygen();',
+];
+
+Deno.test("no-random: refuses a library's own randomness in core only", () => {
+  const of = (path: string, source: string) =>
+    found(path, source).filter((each) => each.startsWith("pbx/no-random"));
+  for (const source of RANDOM_IN_CORE) {
+    assert.equal(of("core/probe.ts", source).length, 1, source);
+    assert.equal(of("adapters/node/probe.ts", source).length, 0, source);
+  }
+  const seeded = "const pair = nacl.box.keyPair.fromSecretKey(secret); const box = port.seal(1);";
+  assert.deepEqual(of("core/probe.ts", seeded), []);
+});
+
+const LOCAL_DATES: readonly string[] = [
+  "const text = String(new Date(0));",
+  "const text = `${new Date(0)}`;",
+  'const text = new Date(0) + "";',
+  "const text = new Date(0).toString();",
+  "const at = new Date(0); const text = `at ${at}`;",
+  "const f = () => at.toString(); const at = new Date(0);",
+  "const at = new Date(2026, 0, 1);",
+  'const format = new Intl.DateTimeFormat("en");',
+];
+
+Deno.test("no-local-date: refuses dates as text in the machine's time zone, in core only", () => {
+  const of = (path: string, source: string) =>
+    found(path, source).filter((each) => each.startsWith("pbx/no-local-date"));
+  for (const source of LOCAL_DATES) {
+    assert.equal(of("core/probe.ts", source).length, 1, source);
+    assert.equal(of("cli/probe.ts", source).length, 0, source);
+  }
+  const good =
+    "const at = new Date(0); const text = `at ${at.toISOString()}`; const n = at.getTime() + 1;" +
+    'const format = new Intl.DateTimeFormat("en", { timeZone: "UTC" });';
+  assert.deepEqual(of("core/probe.ts", good), []);
 });
 
 Deno.test("no-module-state: refuses state outside functions, everywhere", () => {
