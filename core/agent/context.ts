@@ -7,6 +7,7 @@ import { clear, raise } from "../state/conditions.ts";
 import type { Binding } from "../state/identity.ts";
 import type { KeyWork } from "../protocol/key_work.ts";
 import type { Sign } from "../protocol/signing.ts";
+import type { SnapshotRecord } from "../state/snapshot_record.ts";
 import type { Store } from "../state/store.ts";
 import type { Witnesses } from "../state/witnesses.ts";
 import type { ApprovalMemory } from "./approval_memory.ts";
@@ -27,6 +28,8 @@ export interface Context extends KeyWork {
   readonly time: CorrectedClock;
   readonly requests: RequestMemory;
   readonly approvals: ApprovalMemory;
+  /** What this node's snapshots were like when k3s had written them. */
+  readonly snapshots: SnapshotRecord;
   /** Aborts when the program has to end. */
   readonly stop: AbortSignal;
   /** How far cycles are apart, milliseconds. */

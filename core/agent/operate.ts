@@ -39,6 +39,7 @@ export async function operate(
   const engine: EngineContext = {
     ports,
     node: await nodeFacts(context, await readBootstrap(context)),
+    snapshots: context.snapshots,
     sealingKeys: () => context.identity.sealingKeys,
     rotation: openRotation(context, untilCut),
     leads,
@@ -143,6 +144,7 @@ async function nodeFacts(
     releases: [desired?.release, bootstrap?.answer.release].filter((one) => one !== undefined),
     pendingRestart: pending.pending ? pending.reason : null,
     gateMs: context.gateMs,
+    hasOwner: context.config.trust.approvalKeys.length > 0,
   };
 }
 

@@ -7,6 +7,7 @@ import { sign as signInScript } from "../protocol/signing.ts";
 import { type Identity, newKeys, saveIdentity } from "../state/identity.ts";
 import { repairModes } from "../state/modes.ts";
 import { IDENTITY_FILE } from "../state/paths.ts";
+import { openSnapshotRecord } from "../state/snapshot_record.ts";
 import { openStore } from "../state/store.ts";
 import { GATE_MS } from "../operations/upgrade/return_units.ts";
 import { TRIAL_MS } from "../update/rollback_units.ts";
@@ -108,6 +109,7 @@ async function openContext(
     channels: openChannels(store, { ...ports.clock, now: time.now }, ports.random),
     time,
     approvals: openApprovalMemory(),
+    snapshots: openSnapshotRecord(ports.disk),
     requests: openRequestMemory(Math.floor(time.now() / 1000)),
     stop,
     cycleMs: cycleMs ?? CYCLE_MS,

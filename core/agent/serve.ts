@@ -11,6 +11,7 @@ import { advanceFirstStart } from "./first_start.ts";
 import { leadsCluster } from "./leads.ts";
 import type { LifeEvent } from "./life.ts";
 import { noteBoot } from "./note_boot.ts";
+import { snapshotTask } from "./note_snapshots.ts";
 import { operate } from "./operate.ts";
 import { type InFlight, sendEvents } from "./send_events.ts";
 import { isUpgrading, settleUpgrade } from "./settle_upgrade.ts";
@@ -68,6 +69,7 @@ export async function serve(
     firstStartTask(context, parts, moved),
     eventsTask(context),
     operationTask(context, { leader: parts.leader, waker, over: operations.signal, running }),
+    snapshotTask(context, waker),
   ];
   const { clock } = context.ports;
   while (!context.stop.aborted) {

@@ -1,7 +1,7 @@
 import { begunStep } from "../operations/begun_mark.ts";
 import { type AnyDefinition, isDestructive } from "../operations/definition.ts";
 import { answered } from "../operations/journal.ts";
-import { judgeOffer } from "../operations/offer.ts";
+import { judgeOffer, lacksHash } from "../operations/offer.ts";
 import { withJournal } from "../operations/outbox.ts";
 import { definitionOf } from "../operations/registry.ts";
 import { answersElsewhere } from "../operations/rejoin/target.ts";
@@ -36,6 +36,7 @@ export async function takeOffer(
     : judgeOffer(operation, context.store.state, definition, {
       apiUp: isUp,
       hasOwner: context.config.trust.approvalKeys.length > 0,
+      knowsSnapshot: await knowsSnapshot(context, operation),
       otherCluster: otherCluster(await custodyOfNode(context)),
       witnesses: seen,
     });
@@ -88,6 +89,17 @@ async function isApproved(context: BoundContext, operation: OfferedOperation): P
   const fault = verdict.kind === "not_approved" ? verdict.fault : null;
   await sayApproval(context, "operation", fault);
   return verdict.kind === "approved";
+}
+
+/** Whether a restore names a snapshot whose SHA-256 this node knows; asked only where it does not say one. */
+async function knowsSnapshot(
+  { snapshots }: BoundContext,
+  operation: OfferedOperation,
+): Promise<boolean> {
+  const { snapshot } = operation.params as JsonObject;
+  if (!lacksHash(operation) || typeof snapshot !== "string") return false;
+  const known = await snapshots.find(snapshot);
+  return known.ok && known.value !== null;
 }
 
 /** The secrets of the cluster that operations go by. */

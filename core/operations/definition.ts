@@ -7,6 +7,7 @@ import type { Release } from "../protocol/release.ts";
 import type { Sealed } from "../protocol/sealed.ts";
 import type { Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
+import type { SnapshotRecord } from "../state/snapshot_record.ts";
 import type { NodeFacts } from "./node_facts.ts";
 import type { Rotation } from "./rotation.ts";
 
@@ -113,6 +114,8 @@ export interface StepTools<P> {
   readonly secrets: Map<string, Secret>;
   readonly ports: Ports;
   readonly node: NodeFacts;
+  /** What this node's snapshots were like when k3s had written them. */
+  readonly snapshots: SnapshotRecord;
   /** Whether this node's agent leads the cluster now (operations.md, Leader). */
   leads(): boolean;
   /** From now on the cluster of this node is the one whose kube-system has this UID. */

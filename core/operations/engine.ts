@@ -7,6 +7,7 @@ import { openSealed, type SealingKey } from "../protocol/sealing.ts";
 import type { Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import type { Journal } from "../state/journal.ts";
+import type { SnapshotRecord } from "../state/snapshot_record.ts";
 import {
   type AnyDefinition,
   type DestructiveStep,
@@ -40,6 +41,7 @@ import type { Rotation } from "./rotation.ts";
 export interface EngineContext {
   readonly ports: Ports;
   readonly node: NodeFacts;
+  readonly snapshots: SnapshotRecord;
   /** What opens sealed boxes now. */
   sealingKeys(): readonly SealingKey[];
   readonly rotation: Rotation;
@@ -265,6 +267,7 @@ function startStep(context: EngineContext, { log, redactor, secrets, params, ste
     node: context.node,
     leads: context.leads,
     rememberCluster: context.rememberCluster,
+    snapshots: context.snapshots,
     rotation: context.rotation,
     release: context.release,
     signal: controller.signal,

@@ -22,4 +22,6 @@ export interface NodeFacts {
   readonly pendingRestart: string | null;
   /** How long the image of an upgrade has to pass its health gate, milliseconds. */
   readonly gateMs: number;
+  /** The owner has keys: a snapshot from a bucket is restored only if its SHA-256 is known. */
+  readonly hasOwner: boolean;
 }

@@ -27,6 +27,8 @@ export interface OfferFacts {
   readonly otherCluster: OtherCluster | null;
   /** The owner has keys: an approval is the consent, and says which snapshot is restored. */
   readonly hasOwner: boolean;
+  /** The offered operation names a snapshot whose SHA-256 this node knows. */
+  readonly knowsSnapshot: boolean;
   /** What the clocks say; whether an operation has expired goes by the corrected one. */
   readonly witnesses: Witnesses;
 }
@@ -77,10 +79,12 @@ const MAX_KIND = 64;
 function refusalOf(
   operation: OfferedOperation,
   definition: AnyDefinition | null,
-  { apiUp, otherCluster, hasOwner, witnesses: { now }, servers, isFull }: OfferFacts & {
-    readonly servers: number;
-    readonly isFull: boolean;
-  },
+  { apiUp, otherCluster, hasOwner, knowsSnapshot, witnesses: { now }, servers, isFull }:
+    & OfferFacts
+    & {
+      readonly servers: number;
+      readonly isFull: boolean;
+    },
 ): OperationResult | null {
   if (definition === null) {
     const kind = JSON.stringify(operation.kind.slice(0, MAX_KIND));
@@ -121,16 +125,16 @@ function refusalOf(
   if (!params.success) {
     return refused("invalid_params", describeIssue(params.error, ["params"]));
   }
-  if (hasOwner && lacksHash(operation)) {
+  if (hasOwner && !knowsSnapshot && lacksHash(operation)) {
     const message = "params.sha256 is missing: with approval_keys a restore from s3 needs the " +
-      "SHA-256 of the snapshot's file";
+      "SHA-256 of the snapshot's file, unless this node took the snapshot (snapshots.json)";
     return refused("invalid_params", message);
   }
   return null;
 }
 
 /** What is approved is one snapshot, not whatever stands under its name in the bucket by then. */
-function lacksHash({ kind, params }: OfferedOperation): boolean {
+export function lacksHash({ kind, params }: OfferedOperation): boolean {
   return kind === "cluster.restore" && params["from"] === "s3" && params["sha256"] === undefined;
 }
 

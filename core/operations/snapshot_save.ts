@@ -49,10 +49,11 @@ export const snapshotSave = defineOperation({
       },
     },
   },
-  output: ({ name, file, size, location, created_at }) => ({
+  output: ({ name, file, size, sha256, location, created_at }) => ({
     name: name ?? null,
     file: file ?? null,
     size: size ?? null,
+    sha256: sha256 ?? null,
     location: location ?? null,
     created_at: created_at ?? null,
   }),

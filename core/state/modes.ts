@@ -12,6 +12,7 @@ import {
   RELEASE_FILE,
   RESTORE_DIRECTORY,
   RESTORE_ORIGIN_FILE,
+  SNAPSHOTS_FILE,
   STATE_ASIDE_FILE,
   STATE_DIRECTORY,
   STATE_FILE,
@@ -37,6 +38,7 @@ const DOCUMENTS = [
   UPGRADE_FILE,
   RELEASE_FILE,
   RESTORE_ORIGIN_FILE,
+  SNAPSHOTS_FILE,
 ];
 
 /** Everybody may read why k3s is held; nobody else may write it. */

@@ -68,6 +68,9 @@ export const K3S_HOLD_FILE = `${STATE_DIRECTORY}/hold-k3s`;
 /** What an uninstallation leaves beside the hold where k3s stays held: what happened, and how to go on. */
 export const K3S_HELD_NOTE_FILE = `${STATE_DIRECTORY}/k3s-is-held.txt`;
 
+/** Size and SHA-256 of this node's snapshots as k3s wrote them. */
+export const SNAPSHOTS_FILE = `${STATE_DIRECTORY}/snapshots.json`;
+
 /** What a restore works with: the snapshot, copies of what it could lose, its receipt. */
 export const RESTORE_DIRECTORY = `${STATE_DIRECTORY}/restore`;
 /** What the database was like when k3s last ran, before restores that failed one after the other. */

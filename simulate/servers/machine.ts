@@ -30,6 +30,7 @@ import { Secret } from "../../core/secret.ts";
 import { jsonBytes } from "../../core/state/json_document.ts";
 import { loadIdentity, newKeys } from "../../core/state/identity.ts";
 import { BOOTSTRAP_FILE, STATE_FILE } from "../../core/state/paths.ts";
+import { openSnapshotRecord } from "../../core/state/snapshot_record.ts";
 import { EMPTY_STATE } from "../../core/state/state.ts";
 import { sign, signingPublicKey } from "../../core/protocol/signing.ts";
 import { loadState, openStore } from "../../core/state/store.ts";
@@ -232,6 +233,7 @@ export async function openAgent(
     time: await openCorrectedClock({ clock: ports.clock, machine: ports.machine, store }),
     channels: openChannels(store, ports.clock, ports.random),
     approvals: openApprovalMemory(),
+    snapshots: openSnapshotRecord(ports.disk),
     requests: openRequestMemory(),
     stop,
     cycleMs: 30_000,

@@ -5,6 +5,7 @@ import { PRIVATE_DIRECTORY } from "../../state/durable.ts";
 import { RESTORE_DIRECTORY } from "../../state/paths.ts";
 import type { StepTools } from "../definition.ts";
 import { forGood, type Refusal, refusalOf } from "../patiently.ts";
+import { expectedFile, hashRefusal, sizeRefusal } from "./expected_file.ts";
 import type { RestoreParams } from "./params.ts";
 import type { Source } from "./source.ts";
 
@@ -54,35 +55,30 @@ export async function stage(
     const removed = await disk.remove(path);
     if (!removed.ok) return fail(refusalOf(removed.error));
   }
+  const expected = await expectedFile(tools);
+  if (!expected.ok) return expected;
+  const resized = sizeRefusal(expected.value, source);
+  if (resized !== null) return fail(resized);
   if (source.kind === "local") {
-    const changed = await changedFrom(tools, source.path, source.path);
+    const changed = await hashRefusal(tools, expected.value, {
+      path: source.path,
+      name: source.path,
+    });
     if (changed !== null) return fail(changed);
     return await take(tools, source.path, source.path, texts);
   }
   const received = await receive(tools, source, texts);
   if (!received.ok) return received;
-  const changed = await changedFrom(tools, RECEIVED_FILE, source.name);
+  const changed = await hashRefusal(tools, expected.value, {
+    path: RECEIVED_FILE,
+    name: source.name,
+  });
   if (changed !== null) return fail(changed);
   if (received.value !== null) return whole(source.name, RECEIVED_FILE, received.value);
   const staged = await take(tools, RECEIVED_FILE, source.name, texts);
   // Only the plain one is of use from here on, and takes its room.
   await disk.remove(RECEIVED_FILE);
   return staged;
-}
-
-/** Why the file is not the one that the operation means; null where it is, or the operation does not say. */
-async function changedFrom(
-  { ports: { disk }, params: { sha256 } }: StepTools<RestoreParams>,
-  path: string,
-  name: string,
-): Promise<Refusal | null> {
-  if (sha256 === null) return null;
-  const found = await disk.sha256(path);
-  if (!found.ok) return refusalOf(found.error);
-  if (found.value === sha256) return null;
-  const message = `${name} has the SHA-256 ${found.value}, and params.sha256 is ${sha256}: it is ` +
-    "another file than the one that was asked for";
-  return { message, passes: false, code: "snapshot_changed" };
 }
 
 /** Looks at a file, and unzips it where it is a zip. */

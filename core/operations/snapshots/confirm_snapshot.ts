@@ -2,6 +2,7 @@ import type { StepEnd, StepTools } from "../definition.ts";
 import { lookFor } from "../look_for.ts";
 import { findLocal, findResources, inBucket, snapshotDirectory } from "./find_snapshots.ts";
 import { type FoundSnapshot, judgeUpload, type Upload } from "./judge_upload.ts";
+import { noteSnapshot } from "./note_snapshot.ts";
 import type { SnapshotOf } from "./snapshot_name.ts";
 import type { SnapshotResource } from "./snapshot_resource.ts";
 
@@ -12,7 +13,8 @@ const LOOK_MS = 60_000;
 
 /**
  * Proves that the snapshot is in the bucket, or without one on the node. Hands on `name`, `file`, `size`,
- * `location` and `created_at`.
+ * `location`, `created_at` and
+ * `sha256`, which goes into the record that restores compare with.
  */
 export function confirmSnapshot<P>(tools: StepTools<P>, of: SnapshotOf): Promise<StepEnd> {
   return tools.node.secrets.etcd_s3 === undefined ? confirmLocal(tools, of) : confirmS3(tools, of);
@@ -41,7 +43,12 @@ async function confirmS3<P>(tools: StepTools<P>, of: SnapshotOf): Promise<StepEn
     },
     5_000,
   );
-  if (end?.kind === "confirmed") return confirmed(of, end.snapshot, "s3", end.createdAt);
+  if (end?.kind === "confirmed") {
+    const { snapshot, createdAt } = end;
+    const isOnNode = local.some(({ file }) => file === snapshot.file);
+    const sha256 = isOnNode ? await noteSnapshot(tools, snapshot) : null;
+    return confirmed(of, { ...snapshot, sha256 }, "s3", createdAt);
+  }
   const copy = local[0] === undefined
     ? "there is no copy on the node either"
     : `a copy is on the node, ${directory}/${local[0].file} (${local[0].size} bytes)`;
@@ -86,7 +93,8 @@ async function confirmLocal<P>(tools: StepTools<P>, of: SnapshotOf): Promise<Ste
     return { kind: "failed", code: "not_whole", message };
   }
   const size = value.whole ? value.facts.size : found.size;
-  return confirmed(of, { ...found, size }, "local", told?.createdAt ?? null);
+  const sha256 = await noteSnapshot(tools, { file: found.file, size });
+  return confirmed(of, { ...found, size, sha256 }, "local", told?.createdAt ?? null);
 }
 
 /** What k3s tells of the copy on the node. */
@@ -101,7 +109,7 @@ async function toldOf<P>(
 
 function confirmed(
   { name }: SnapshotOf,
-  { file, size, namedTime }: FoundSnapshot,
+  { file, size, sha256, namedTime }: FoundSnapshot & { readonly sha256: string | null },
   location: "s3" | "local",
   createdAt: string | null,
 ): StepEnd {
@@ -109,7 +117,7 @@ function confirmed(
   const where = location === "s3" ? "the bucket" : "the node";
   return {
     kind: "done",
-    handed: { name, file, size, location, created_at },
+    handed: { name, file, size, location, created_at, sha256 },
     evidence: `${where} has ${file}, ${size} bytes, as many as k3s says`,
   };
 }

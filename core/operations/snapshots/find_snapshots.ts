@@ -31,7 +31,10 @@ export async function snapshotDirectory(ports: Ports): Promise<string> {
 }
 
 /** What k3s may call this node, also in a snapshot's file name: it writes names in lower case. */
-export async function nodeNames(ports: Ports, node: NodeFacts): Promise<readonly string[]> {
+export async function nodeNames(
+  ports: Ports,
+  node: Pick<NodeFacts, "binding">,
+): Promise<readonly string[]> {
   const settings = await readK3sSettings(ports.disk);
   const { hostName } = await ports.machine.facts();
   const names = [
@@ -80,11 +83,15 @@ export async function toldOfName(
   ports: Ports,
   of: Pick<SnapshotOf, "name" | "nodes">,
 ): Promise<readonly SnapshotResource[] | null> {
+  const told = await toldOfAll(ports);
+  return told?.filter(({ file }) => namedTime(file, of) !== null) ?? null;
+}
+
+/** What k3s tells of every snapshot; null while its API does not answer. */
+export async function toldOfAll(ports: Ports): Promise<readonly SnapshotResource[] | null> {
   const objects = await ports.k8s.list(SNAPSHOT_RESOURCES);
   if (!objects.ok) return null;
-  return (objects.value ?? []).map(snapshotResource)
-    .filter((resource) => resource !== null)
-    .filter(({ file }) => namedTime(file, of) !== null);
+  return (objects.value ?? []).map(snapshotResource).filter((resource) => resource !== null);
 }
 
 /**

@@ -6,7 +6,12 @@ import { type ApprovalSubject, approvalText } from "../../../core/protocol/appro
 import { encodeBase64 } from "../../../core/protocol/base64.ts";
 import { sign, signingPublicKey } from "../../../core/protocol/signing.ts";
 import { Secret } from "../../../core/secret.ts";
-import { CONFIG_FILE, IDENTITY_FILE, STATE_FILE } from "../../../core/state/paths.ts";
+import {
+  CONFIG_FILE,
+  IDENTITY_FILE,
+  SNAPSHOTS_FILE,
+  STATE_FILE,
+} from "../../../core/state/paths.ts";
 import { createWorld, type World } from "./world.ts";
 
 const UTF8 = new TextEncoder();
@@ -224,6 +229,23 @@ Deno.test("approvals: a restore from a bucket names its snapshot, and its approv
   assert.match(nameless.result?.message ?? "", /sha256/);
   const whole = { ...params, sha256: "0".repeat(64) };
   world.portal.offer({ id: "op-2", kind: "cluster.restore", params: whole });
+  await world.pass(60_000);
+  assert.deepEqual(said(world), ["approval_missing"]);
+  await world.stop();
+});
+
+Deno.test("approvals: a restore of a snapshot that the node took needs no SHA-256 from the portal", async () => {
+  const world = await settled();
+  const known = { size: 1, sha256: "0".repeat(64), modified_ms: 1, noted_ms: 2 };
+  const name = "nightly-demo-1-1767268800";
+  const document = { format: 1, snapshots: [{ name, ...known }] };
+  world.disk.put(SNAPSHOTS_FILE, JSON.stringify(document), 0o600);
+  const offer = (id: string, snapshot: string) =>
+    world.portal.offer({ id, kind: "cluster.restore", params: { snapshot, from: "s3" } });
+  const stranger = offer("op-1", `${name}.zip`);
+  await world.pass(60_000);
+  assert.equal(stranger.result?.code, "invalid_params");
+  offer("op-2", name);
   await world.pass(60_000);
   assert.deepEqual(said(world), ["approval_missing"]);
   await world.stop();

@@ -16,7 +16,13 @@ const DAY = 24 * 3_600_000;
 /** What witnesses say that agree. */
 const at = (now: number): Witnesses => ({ now, isCertain: true, livedMs: now - START });
 const START = NOW - DAY;
-const FACTS: OfferFacts = { apiUp: true, otherCluster: null, hasOwner: false, witnesses: at(NOW) };
+const FACTS: OfferFacts = {
+  apiUp: true,
+  otherCluster: null,
+  hasOwner: false,
+  knowsSnapshot: false,
+  witnesses: at(NOW),
+};
 const PAST = "2026-01-01T11:59:59Z";
 const CONSENT = { by: "ada", at: "2026-01-01T12:00:00Z" };
 

@@ -1,8 +1,17 @@
 import assert from "node:assert/strict";
+import { sha256 as hash } from "@noble/hashes/sha2.js";
+import { bytesToHex } from "@noble/hashes/utils.js";
 import type { OperationResult } from "../../../core/protocol/operation.ts";
 import { operationLogPath } from "../../../core/operations/operation_log.ts";
 import { clockMatrix, type CutCase, cutMatrix, runCut } from "./cut_matrix.ts";
-import { createSavingMachine, save, type Saving, type SavingMachine } from "./k3s_world.ts";
+import { SNAPSHOTS_FILE } from "../../../core/state/paths.ts";
+import {
+  createSavingMachine,
+  save,
+  type Saving,
+  type SavingMachine,
+  SNAPSHOTS,
+} from "./k3s_world.ts";
 import { BUCKET, CLUSTER, NODE } from "./machine.ts";
 
 const ID = "op_save_1";
@@ -29,16 +38,30 @@ const KEY = new RegExp(`^pbx-${ID}-${NODE}-[0-9]{10}$`);
 Deno.test("snapshot.save: the result names what is in the bucket", async () => {
   const { machine, result } = await saved({});
   assert.equal(result.state, "succeeded", JSON.stringify(result));
-  const { name, file, size, location, created_at } = result.output ?? {};
+  const { name, file, size, sha256, location, created_at } = result.output ?? {};
   assert.deepEqual([name, location], [`pbx-${ID}`, "s3"]);
   assert.match(String(file), KEY);
   assert.equal(size, 4 * 4096 + 32);
   assert.match(String(created_at), /^2026-01-01T12:00:0/);
   assert.deepEqual(machine.k3s.runs, [`save pbx-${ID}`]);
+  await assertNoted(machine, { name: file, size, sha256 });
 });
+
+/** The record that restores compare with has the file as k3s wrote it. */
+async function assertNoted({ disk }: SavingMachine, expected: Record<string, unknown>) {
+  const read = await disk.read(`${SNAPSHOTS}/${expected["name"]}`);
+  assert.ok(read.ok && read.value !== null);
+  assert.equal(expected["sha256"], bytesToHex(hash(read.value)));
+  const { snapshots } = JSON.parse(disk.text(SNAPSHOTS_FILE) ?? "");
+  assert.equal(snapshots.length, 1);
+  const { name, size, sha256 } = snapshots[0];
+  assert.deepEqual({ name, size, sha256 }, expected);
+}
 
 Deno.test("snapshot.save: a compressed one, under a given name", async () => {
   const { machine, result } = await saved({ zip: true }, () => {}, { name: "before-change" });
+  const { file, size, sha256 } = result.output ?? {};
+  await assertNoted(machine, { name: file, size, sha256 });
   assert.match(String(result.output?.["file"]), /^before-change-demo-1-[0-9]+\.zip$/);
   assert.deepEqual(machine.k3s.runs, ["save before-change"]);
 });
@@ -86,8 +109,30 @@ function withoutBucket({ disk }: SavingMachine): void {
   disk.put(path, JSON.stringify(document));
 }
 
+Deno.test("snapshot.save: without a copy on the node its SHA-256 is not known", async () => {
+  const { machine, result } = await saved({ local: false });
+  assert.deepEqual([result.state, result.output?.["sha256"]], ["succeeded", null]);
+  assert.equal(machine.disk.text(SNAPSHOTS_FILE), null);
+});
+
+Deno.test("snapshot.save: a record that the disk does not take is no failure of the snapshot", async () => {
+  const { result } = await saved({}, ({ ports }) => {
+    const { write } = ports.disk;
+    Object.assign(ports.disk, {
+      write: (path: string, ...rest: [Uint8Array, number]) =>
+        path.startsWith(SNAPSHOTS_FILE)
+          ? Promise.resolve({ ok: false, error: { code: "full", path, message: "no room" } })
+          : write(path, ...rest),
+    });
+  });
+  assert.equal(result.state, "succeeded", JSON.stringify(result));
+  assert.match(String(result.output?.["sha256"]), /^[0-9a-f]{64}$/);
+});
+
 Deno.test("snapshot.save: without a bucket the whole file on the node counts", async () => {
-  const { result } = await saved({ upload: "never" }, withoutBucket);
+  const { machine, result } = await saved({ upload: "never" }, withoutBucket);
+  const { file, size, sha256 } = result.output ?? {};
+  await assertNoted(machine, { name: file, size, sha256 });
   assert.deepEqual([result.state, result.output?.["location"]], ["succeeded", "local"]);
 });
 
