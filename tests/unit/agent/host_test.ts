@@ -234,6 +234,27 @@ Deno.test("host: an operation that comes with a restart neither begins in it nor
   await world.stop();
 });
 
+Deno.test("host: inside a window no restart comes under an operation; it follows once that has ended", async () => {
+  const world = await createSettledWorld();
+  // The registration of new keys waits for minutes.
+  const action = { status: 429, headers: { "retry-after": "240" } };
+  world.portal.fault({ match: { path: "/rotate-key" }, action });
+  const operation = world.portal.offer({ id: "op-1", kind: "agent.rotate_key", params: {} });
+  await world.pass(60_000);
+  assert.equal(world.lastReport().operation?.id, "op-1");
+  world.portal.desire({ ...window("12:00", 600), ...RETENTION(7) });
+  await world.pass(90_000);
+  assert.match(world.disk.text(SNAPSHOTS) ?? "", /^etcd-snapshot-retention: 7$/m);
+  assert.equal(restarts(world), 0);
+  const [pending] = world.lastReport().conditions;
+  assert.equal(pending?.code, "k3s_restart_pending");
+  assert.match(pending?.message ?? "", /operation op-1 is running/);
+  await world.pass(300_000);
+  assert.equal(operation.result?.state, "succeeded");
+  assert.equal(restarts(world), 1);
+  await world.stop();
+});
+
 Deno.test("host: after a boot that did not start k3s the agent does, within a boot it does not", async () => {
   const world = await createSettledWorld();
   const starts = () => world.systemd.calls.filter((call) => call === "start k3s.service").length;

@@ -336,6 +336,13 @@ Deno.test("judgeOffer: right parameters of every kind run", () => {
   }
 });
 
+Deno.test("diag.collect: is refused without a consent, and with the owner's approval needs none", () => {
+  const asked = offer({ kind: "diag.collect", params: { lines: 10 } });
+  const definition = definitionOf("diag.collect");
+  assert.equal(answer(asked, definition), "refused consent_missing");
+  assert.equal(answer(asked, definition, { ...FACTS, hasOwner: true }), "runs");
+});
+
 Deno.test("judgeOffer: of what is implemented only diag.collect and cluster.restore go without the API", () => {
   const kinds = ["agent.rotate_key", "access.issue", "access.revoke", "s3.verify", "snapshot.save"];
   for (const kind of kinds) assert.notEqual(definitionOf(kind)?.needsApi, false, kind);
