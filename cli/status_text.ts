@@ -1,6 +1,7 @@
 import type { Status } from "../core/agent/status.ts";
 import type { Slot, Slots } from "../core/host/slots.ts";
 import { printable } from "../core/printable.ts";
+import { CONDITION_TABLE } from "../core/protocol/condition_table.ts";
 import { megabytes } from "../core/operations/restore/remove_old.ts";
 import { whyNotAgent } from "../core/state/custody.ts";
 import type { Stage } from "../core/state/state.ts";
@@ -59,6 +60,7 @@ export function statusText(status: WholeStatus): string {
   }
   for (const { code, message, since } of status.conditions) {
     rows.push(["condition", `${code} since ${since}`], ["", message]);
+    rows.push(["", `way out: ${CONDITION_TABLE[code].wayOut}`]);
   }
   if (status.other_server !== null) rows.push(["problem", status.other_server]);
   for (const wrong of status.wrong_modes) rows.push(["mode", wrong]);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { CONDITION_CODES } from "../../../core/protocol/conditions.ts";
+import { withConditions } from "../../../fixtures/generate_conditions.ts";
 import { withExamples } from "../../../fixtures/generate_docs.ts";
 import { ERRORS } from "../../../fixtures/source/errors.ts";
 import { OPERATIONS } from "../../../fixtures/source/operations.ts";
@@ -14,6 +15,14 @@ function fixture(path: string): string {
 Deno.test("docs/protocol.md: every example is what its fixture says", () => {
   const hint = "run fixtures/generate_docs.ts";
   assert.equal(withExamples(page, fixture), page, hint);
+});
+
+Deno.test("docs/protocol.md and README.md: the tables of conditions are those of the code", () => {
+  const readme = Deno.readTextFileSync(new URL("README.md", ROOT));
+  for (const text of [page, readme]) {
+    assert.equal(withConditions(text), text, "run fixtures/generate_docs.ts");
+  }
+  assert.throws(() => withConditions("no place"), /no place for the conditions/);
 });
 
 Deno.test("docs/protocol.md: no example stands there without a fixture", () => {
