@@ -1,5 +1,6 @@
 import * as z from "zod";
 import { KnownBoxes } from "../protocol/bound_box.ts";
+import { CONDITION_CODES } from "../protocol/conditions.ts";
 import { StoredDesiredState } from "../protocol/desired_state.ts";
 import { AgentId, Rfc3339 } from "../protocol/identifiers.ts";
 import { Condition, DesiredTag } from "../protocol/sync.ts";
@@ -101,12 +102,20 @@ export const StateDocument = z.object({
   k3s_drop_ins: z.record(z.string(), z.string()).nullable(),
   /** Own updates; a file of a version that had none is one without any. */
   update: UpdateRecord.default(NO_UPDATE),
-  conditions: z.array(Condition),
+  /** A code that only a newer version knows is left out: it raises the condition again if it comes back. */
+  conditions: z.preprocess(knownOnly, z.array(Condition)),
   /** The operation that runs, or whose report is not done yet. */
   operation: Journal.nullable(),
   /** Results of the last 30 days, by operation ID. */
   finished: z.record(z.string(), Finished),
 });
+/** The conditions whose codes this version knows; anything else as it is, for the schema to judge. */
+function knownOnly(conditions: unknown): unknown {
+  if (!Array.isArray(conditions)) return conditions;
+  const known: readonly unknown[] = CONDITION_CODES;
+  return conditions.filter((one) => typeof one?.code !== "string" || known.includes(one.code));
+}
+
 /** What state.json holds. */
 export type State = Omit<z.infer<typeof StateDocument>, "format">;
 

@@ -137,3 +137,14 @@ Deno.test("loadIdentity: keys of a wrong length or IDs of a wrong form are no id
     assert.ok(found.ok && found.value.kind === "unreadable");
   }
 });
+
+Deno.test("state.json: a condition that only a newer version knows is left out, and the rest is read", async () => {
+  const disk = createFakeDisk();
+  const since = "2026-01-01T00:00:00Z";
+  const known = { code: "disk_full", message: "m", since };
+  const conditions = [{ code: "of_tomorrow", message: "m", since }, known];
+  disk.put(STATE_FILE, JSON.stringify({ format: 1, ...EMPTY_STATE, conditions }), 0o600);
+  const found = await loadState(disk);
+  assert.ok(found.ok && found.value.kind === "loaded");
+  assert.deepEqual(found.value.value.conditions, [known]);
+});
