@@ -15,8 +15,10 @@ const USAGE = `usage: pbx-agent approval-text --cluster C --node N --expires T [
   --expires T        such as 2026-01-02T12:00:00Z, at most 7 days ahead
   --accepted FILE    the accepted desired state: what changes are compared with, and the bucket
   --what CHANGE      which change, where several need an approval
-  --newest S:V       sequence and version of the newest release that ran, and
-  --older S:V        those of the older one that the desired state names
+  --older S:V        sequence and version of the older release that the desired
+                     state names
+  --newest S:V       those of the newest that ran; left out where the agent
+                     says that it does not know them
 `;
 
 const RELEASE = /^([0-9]{1,15}):(.+)$/;
@@ -53,9 +55,9 @@ export async function approvalTextCommand(args: readonly string[]): Promise<Exit
     return usage(`--expires ${expires} is not a UTC time such as 2026-01-02T12:00:00Z`);
   }
   const [from, to] = [releaseOf(values.newest), releaseOf(values.older)];
-  if ((values.newest ?? values.older) !== undefined && (from === null || to === null)) {
-    return usage("--newest and --older go together, each as SEQUENCE:VERSION");
-  }
+  const isUnreadable = (values.newest !== undefined && (from === null || to === null)) ||
+    (values.older !== undefined && to === null);
+  if (isUnreadable) return usage("--older is SEQUENCE:VERSION, --newest too and only beside it");
   const accepted = values.accepted === undefined
     ? null
     : JSON.parse(await readFile(values.accepted, "utf8")) as JsonValue;
@@ -65,7 +67,7 @@ export async function approvalTextCommand(args: readonly string[]): Promise<Exit
     node,
     expires,
     accepted,
-    olderRelease: from === null || to === null ? null : { from, to },
+    olderRelease: to === null ? null : { from, to },
   });
   if (!made.ok) {
     print("stderr", `pbx-agent: ${made.error}\n`);

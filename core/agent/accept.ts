@@ -77,7 +77,7 @@ export async function accept(
     return "done";
   }
   const { approvals = [], ...state } = offered.state;
-  const changes = changesOf(context, state, release.value);
+  const changes = changesOf(context, state, release.value, age.older !== null);
   const verdict = await useApprovals(context, changes, approvals);
   if (verdict.kind !== "approved") {
     if (changes.some(({ what }) => what === "older_release")) await sayOlder(context, age);
@@ -126,21 +126,26 @@ export async function accept(
  * configured: the first start clears it.
  */
 async function clearRefusals(context: BoundContext): Promise<void> {
-  const { first_start, desired, conditions } = context.store.state;
-  const isOthers = (code: ConditionCode) =>
-    first_start === "configure" &&
+  await clearConditions(context, ...REFUSALS.filter((code) => !isOfEnrollment(context, code)));
+}
+
+/** Whether a condition is about the enrollment's release, and not about that of the desired state. */
+function isOfEnrollment({ store }: BoundContext, code: ConditionCode): boolean {
+  const { first_start, desired, conditions } = store.state;
+  return first_start === "configure" &&
     conditions.some((one) =>
       one.code === code && one.message.startsWith("release ") &&
       ![":", " "].some((end) => one.message.startsWith(`release ${desired?.state.release}${end}`))
     );
-  await clearConditions(context, ...REFUSALS.filter((code) => !isOthers(code)));
 }
 
 /** Says as long as an older release is wanted that it is older. */
 async function sayOlder(context: BoundContext, age: AgeVerdict): Promise<void> {
   if (age.kind === "refused") return;
-  if (age.older === null) await clearConditions(context, "release_older");
-  else await raiseCondition(context, "release_older", age.older);
+  if (age.older !== null) await raiseCondition(context, "release_older", age.older);
+  else if (!isOfEnrollment(context, "release_older")) {
+    await clearConditions(context, "release_older");
+  }
 }
 
 /** The portal wants what is accepted: whether that is an older release is looked at where it was said. */

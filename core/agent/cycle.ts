@@ -17,7 +17,7 @@ import { openOwnUpdate, type OwnUpdate } from "./own_update.ts";
 import { leadsCluster } from "./leads.ts";
 import { trustOf } from "./trust.ts";
 import { type Observation, type Observer, openObserver } from "./observe.ts";
-import { noteSynced } from "./release_guard.ts";
+import { noteStored, noteSynced } from "./release_guard.ts";
 import { noteProvenTime } from "./release_memory.ts";
 import { openReleases, type Releases } from "./releases.ts";
 import { buildReport } from "./report.ts";
@@ -80,6 +80,7 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
   const observation = await parts.observer.observe(context);
   await judgeApi(context, observation, parts.first);
   const look = await judgeCluster(context, observation.kubeSystemUid);
+  if (parts.first) await noteStored(context, parts.releases);
   parts.first = false;
   const synced = context.channels.waitMs("sync") > 0
     ? { end: "not_synced" as const, operation: null }

@@ -9,21 +9,23 @@ import type { BoundContext } from "./context.ts";
 
 /**
  * The changes from the accepted desired state to `offered` that the owner has to approve; none where the
- * owner has no keys.
+ * owner has no keys. `isOlder`: its release counts as an older one.
  */
 export function changesOf(
   context: BoundContext,
   offered: DesiredState,
   release: Release,
+  isOlder: boolean,
 ): readonly NeededChange[] {
   const { config: { trust }, store, identity } = context;
   if (trust.approvalKeys.length === 0) return [];
   const changes = neededChanges(acceptedFacts(context), offered, configuredTarget(context));
-  const newest = identity.current.releases?.newest ?? null;
   const isInUse = store.state.desired?.state.release === release.version;
-  if (newest === null || isInUse || sequenceOf(release) >= newest.sequence) return changes;
+  if (!isOlder || isInUse) return changes;
+  const newest = identity.current.releases?.newest ?? null;
+  const from = newest && { ...newest };
   const to = { sequence: sequenceOf(release), version: release.version };
-  return [...changes, { kind: "change", what: "older_release", from: { ...newest }, to }];
+  return [...changes, { kind: "change", what: "older_release", from, to }];
 }
 
 /** What the next desired state is compared with. */

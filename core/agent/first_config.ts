@@ -164,14 +164,16 @@ async function releaseOf(
   if (age.kind === "refused") {
     return fail({ kind: "refused", code: age.code, message: age.message });
   }
-  await clearOwn(context, version);
+  await clearOwn(context, version, age.older !== null);
+  if (age.older !== null) await raiseCondition(context, "release_older", age.older);
   return found;
 }
 
 /** Clears what held up the answer's release; a fault of the desired state's own one stays. */
-async function clearOwn(context: BoundContext, version: string): Promise<void> {
+async function clearOwn(context: BoundContext, version: string, isOlder: boolean): Promise<void> {
   const own = context.store.state.conditions.filter(({ code, message }) =>
     (code === "manifest_rejected" || code === "manifest_unavailable" || isAgeRefusal(code)) &&
+    !(isOlder && code === "release_older") &&
     [":", " "].some((end) => message.startsWith(`release ${version}${end}`))
   );
   await clearConditions(context, ...own.map(({ code }) => code as ConditionCode));

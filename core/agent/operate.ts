@@ -48,9 +48,8 @@ export async function operate(
       const found = await releases.get(context, version);
       if (!found.ok && found.error.code === "stop") await untilCut();
       if (!found.ok) return found;
-      // An operation alone gets no old release in (trust.md T5); what the desired state names is accepted.
-      const isWanted = store.state.desired?.state.release === version;
-      const age = await judgeRelease(context, releases, found.value, isWanted);
+      // An operation alone gets no old release in (trust.md T5).
+      const age = await judgeRelease(context, releases, found.value, false);
       return age.kind === "refused" ? fail({ code: age.code, message: age.message }) : found;
     },
     async rememberCluster(uid) {

@@ -1,6 +1,7 @@
 import type { Release } from "../protocol/release.ts";
 import { type AgeVerdict, judgeAge } from "../protocol/release_age.ts";
 import type { BoundContext } from "./context.ts";
+import { readBootstrap } from "./read_bootstrap.ts";
 import {
   keepProvenTime,
   latestTime,
@@ -20,24 +21,51 @@ export async function judgeRelease(
   release: Release,
   isApproved: boolean,
 ): Promise<AgeVerdict> {
-  await rememberStored(context, releases);
+  const first = await firstRelease(context, releases, release);
   await keepProvenTime(context);
-  await noteVerified(context, release);
+  await noteVerified(context, release, first.release);
+  const isInUse = context.store.state.desired?.state.release === release.version;
   return judgeAge(release, {
     memory: context.identity.current.releases ?? NO_RELEASES,
+    unknown: first.unknown,
     latest: latestTime(context),
-    isInUse: context.store.state.desired?.state.release === release.version,
+    isInUse,
     needsApproval: context.config.trust.approvalKeys.length > 0,
-    isApproved,
+    isApproved: isApproved || isInUse,
   });
 }
 
-/** An agent from before this was noted: the newest is the release that it runs, not the one offered first. */
-async function rememberStored(context: BoundContext, releases: Releases): Promise<void> {
+/** The newest release of a node that has noted none yet. `unknown`: what it has is not known to be older. */
+interface FirstRelease {
+  readonly release: Release | null;
+  readonly unknown: string | null;
+}
+
+/**
+ * The newest is at first the release that the node was given first: on an agent from before this was noted
+ * the one of the stored desired state, else the one of the enrollment, whichever answer is judged first.
+ */
+async function firstRelease(
+  context: BoundContext,
+  releases: Releases,
+  judged: Release,
+): Promise<FirstRelease> {
+  const none: FirstRelease = { release: null, unknown: null };
+  if ((context.identity.current.releases?.newest ?? null) !== null) return none;
   const stored = context.store.state.desired?.state.release;
-  if (context.identity.current.releases?.newest?.version !== undefined || stored === undefined) {
-    return;
-  }
+  const given = stored ?? (await readBootstrap(context))?.answer.release;
+  if (given === undefined || given === judged.version) return { ...none, release: judged };
+  const found = await releases.get(context, given);
+  if (found.ok) return { ...none, release: found.value };
+  // An enrollment's release that is out of reach was never used; a stored one was.
+  const isEnd = found.error.code === "stop" || found.error.code === "aborted";
+  return isEnd || stored !== undefined ? { ...none, unknown: given } : { ...none, release: judged };
+}
+
+/** Notes at the start what an agent from before this was noted runs: a fetch may take its file's place. */
+export async function noteStored(context: BoundContext, releases: Releases): Promise<void> {
+  const stored = context.store.state.desired?.state.release;
+  if ((context.identity.current.releases?.newest ?? null) !== null || stored === undefined) return;
   const found = await releases.atHand(context, stored);
   if (found !== null) await noteRun(context, found);
 }

@@ -47,16 +47,19 @@ export async function keepProvenTime(context: BoundContext): Promise<void> {
 
 /**
  * Notes a release whose manifest was verified, whether it is taken or not: its minimum counts from now on,
- * and no time before it was made is believed when something is refused.
+ * and no time before it was made is believed when something is refused. `first`: the newest where none is
+ * known yet; what is only fetched leaves that open.
  */
-export async function noteVerified(context: BoundContext, release: Release): Promise<void> {
+export async function noteVerified(
+  context: BoundContext,
+  release: Release,
+  first: Release | null = null,
+): Promise<void> {
   const noted = context.identity.current.releases;
-  // Which release is the newest is decided when one is judged or runs.
-  const { floor } = afterVerified(noted ?? NO_RELEASES, release);
-  const memory = { floor, newest: noted?.newest ?? null };
+  const memory = afterVerified(noted ?? NO_RELEASES, release, first);
   const isLater = noted === undefined ||
     Date.parse(release.created_at) > Date.parse(noted.created_at);
-  if (noted !== undefined && memory.floor === noted.floor && !isLater) return;
+  if (memory === noted && !isLater) return;
   await note(context, { ...memory, created_at: isLater ? release.created_at : noted.created_at });
 }
 

@@ -1,6 +1,6 @@
 import type { Artifact } from "../protocol/release.ts";
 import { PROGRAM_FILE } from "../state/paths.ts";
-import type { BoundContext } from "./context.ts";
+import { type BoundContext, raiseCondition } from "./context.ts";
 import type { AgeRefusalCode } from "../protocol/release_age.ts";
 import { judgeRelease } from "./release_guard.ts";
 import type { Releases } from "./releases.ts";
@@ -47,6 +47,7 @@ export async function updateWish(
     // A 426 alone gets no old release in (trust.md T5).
     const age = await judgeRelease(context, releases, release.value, false);
     if (age.kind === "refused") return { ...impossible(age.message), code: age.code };
+    if (age.older !== null) await raiseCondition(context, "release_older", age.older);
   }
   const { version, artifacts } = release.value.agent;
   if (demanded === null && version !== desired?.agent.version) {

@@ -14,8 +14,11 @@ export interface TextRequest {
   readonly expires: string;
   /** The accepted desired state; null where there is none. */
   readonly accepted: JsonValue;
-  /** The change from the newest release to an older one, which no desired state tells. */
-  readonly olderRelease: { readonly from: JsonObject; readonly to: JsonObject } | null;
+  /**
+   * The change from the newest release to an older one, which no desired state tells. `from` is null where
+   * the agent does not know its newest.
+   */
+  readonly olderRelease: { readonly from: JsonObject | null; readonly to: JsonObject } | null;
 }
 
 /** A text to sign. `what` names the change; null for an operation. */

@@ -20,6 +20,8 @@ export interface ReleaseMemory {
 /** What a release is judged with. */
 export interface AgeFacts {
   readonly memory: ReleaseMemory;
+  /** The release that the node runs, where its manifest is out of reach: no other is known to be as new. */
+  readonly unknown: string | null;
   /** The latest time of every clock there is, milliseconds since the epoch: for refusing, it counts. */
   readonly latest: number;
   /** It is in use already: what runs stays. */
@@ -48,7 +50,7 @@ export function sequenceOf({ sequence }: Pick<Release, "sequence">): number {
 
 /** Judges a release by its age. */
 export function judgeAge(release: ReleaseAge, facts: AgeFacts): AgeVerdict {
-  const { memory: { floor, newest }, latest, isInUse, needsApproval, isApproved } = facts;
+  const { memory: { floor }, latest, isInUse, needsApproval, isApproved } = facts;
   const sequence = sequenceOf(release);
   const name = `release ${release.version} (sequence ${sequence})`;
   if (sequence < floor) {
@@ -60,17 +62,35 @@ export function judgeAge(release: ReleaseAge, facts: AgeFacts): AgeVerdict {
     const message = `${name} expired at ${expires_at}: the portal must offer a newer one`;
     return { kind: "refused", code: "release_expired", message };
   }
-  if (newest === null || sequence >= newest.sequence) return { kind: "accepted", older: null };
-  const older = `${name} is older than ${newest.version} (sequence ${newest.sequence})`;
+  const older = whyOlder(name, sequence, facts);
+  if (older === null) return { kind: "accepted", older };
   if (!needsApproval || isApproved) return { kind: "accepted", older };
   const message = `${older}: the owner must approve it (change older_release) in the desired state`;
   return { kind: "refused", code: "release_older", message };
 }
 
-/** The memory after a release was verified: its minimum counts at once, and the first one is the newest. */
-export function afterVerified(memory: ReleaseMemory, release: ReleaseAge): ReleaseMemory {
+/** Why a release counts as an older one; null where it does not. */
+function whyOlder(name: string, sequence: number, { memory, unknown }: AgeFacts): string | null {
+  const { newest } = memory;
+  if (newest === null) {
+    return unknown &&
+      `${name} may be older than ${unknown}, which this node has and whose manifest is not available`;
+  }
+  if (sequence >= newest.sequence) return null;
+  return `${name} is older than ${newest.version} (sequence ${newest.sequence})`;
+}
+
+/**
+ * The memory after a release was verified: its minimum counts at once. `first`: the release that is the
+ * newest where none is known yet, or null.
+ */
+export function afterVerified(
+  memory: ReleaseMemory,
+  release: ReleaseAge,
+  first: ReleaseAge | null,
+): ReleaseMemory {
   const floor = Math.max(memory.floor, release.minimum?.sequence ?? 0);
-  const newest = memory.newest ?? placeOf(release);
+  const newest = memory.newest ?? (first && placeOf(first));
   return floor === memory.floor && newest === memory.newest ? memory : { floor, newest };
 }
 

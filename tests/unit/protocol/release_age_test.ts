@@ -10,6 +10,7 @@ import {
 const NOW = Date.parse("2026-06-01T00:00:00Z");
 const FACTS: AgeFacts = {
   memory: { floor: 3, newest: { sequence: 7, version: "1.7.0" } },
+  unknown: null,
   latest: NOW,
   isInUse: false,
   needsApproval: false,
@@ -63,14 +64,28 @@ Deno.test("judgeAge: a node that remembers nothing takes the first release", () 
   assert.equal(verdict(release(undefined), { memory: { floor: 0, newest: null } }), "accepted");
 });
 
+Deno.test("judgeAge: where what the node runs is out of reach, nothing is known to be as new", () => {
+  const facts = { memory: { floor: 3, newest: null }, unknown: "1.7.0" };
+  assert.equal(verdict(release(9), facts), "older");
+  assert.equal(verdict(release(9), { ...facts, needsApproval: true }), "release_older");
+  assert.equal(verdict(release(2), facts), "release_below_minimum");
+  // Once something is known, it counts.
+  assert.equal(verdict(release(9), { unknown: "1.7.0" }), "accepted");
+});
+
 Deno.test("release memory: the floor only rises, and the newest with what runs", () => {
   const fresh = { floor: 0, newest: null };
-  const first = afterVerified(fresh, release(4, { minimum: { sequence: 2 } }));
+  const given = release(4, { minimum: { sequence: 2 } });
+  // What is only fetched says nothing about which one the node was given first.
+  assert.deepEqual(afterVerified(fresh, given, null), { floor: 2, newest: null });
+  const first = afterVerified(fresh, given, given);
   assert.deepEqual(first, { floor: 2, newest: { sequence: 4, version: "1.0.0" } });
   // Verified is not accepted: only its minimum counts.
-  const offered = afterVerified(first, release(9, { minimum: { sequence: 5 } }));
+  const newer = release(9, { minimum: { sequence: 5 } });
+  const offered = afterVerified(first, newer, newer);
   assert.deepEqual(offered, { floor: 5, newest: { sequence: 4, version: "1.0.0" } });
-  assert.equal(afterVerified(offered, release(3, { minimum: { sequence: 1 } })), offered);
+  const old = release(3, { minimum: { sequence: 1 } });
+  assert.equal(afterVerified(offered, old, old), offered);
   assert.deepEqual(afterRun(offered, release(9)).newest, { sequence: 9, version: "1.0.0" });
   assert.equal(afterRun(offered, release(3)), offered);
   assert.equal(afterRun(offered, release(4)), offered);
