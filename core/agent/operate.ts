@@ -3,7 +3,7 @@ import type { AnyDefinition } from "../operations/definition.ts";
 import type { NodeFacts } from "../operations/node_facts.ts";
 import { pruneOperationLogs } from "../operations/operation_log.ts";
 import { withJournal } from "../operations/outbox.ts";
-import { foreignRefusal, lateRefusal } from "../operations/offer.ts";
+import { foreignRefusal, lateRefusal, staleRefusal } from "../operations/offer.ts";
 import { definitionOf } from "../operations/registry.ts";
 import { heldCluster } from "../operations/restore/hold.ts";
 import type { OperationResult } from "../protocol/operation.ts";
@@ -77,6 +77,7 @@ export async function operate(
   const { id, kind } = engine.journal();
   const definition = find(kind);
   const late = lateRefusal(engine.journal(), correctedNow(context)) ??
+    staleRefusal(engine.journal(), definition) ??
     await refusedByCluster(context, definition);
   if (late !== null) {
     const refused = await engine.record((journal) => ({ ...journal, result: late }));

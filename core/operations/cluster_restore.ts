@@ -17,7 +17,7 @@ import {
   readHold,
 } from "./restore/hold.ts";
 import { noteOrigin, oldData, readOrigin } from "./restore/origin.ts";
-import { RestoreParams } from "./restore/params.ts";
+import { BegunRestoreParams, RestoreParams } from "./restore/params.ts";
 import { proveCluster } from "./restore/prove.ts";
 import { isProven } from "./restore/receipt.ts";
 import { removeOld } from "./restore/remove_old.ts";
@@ -38,6 +38,7 @@ type Tools = StepTools<RestoreParams>;
 export const clusterRestore = defineOperation({
   kind: "cluster.restore",
   params: RestoreParams,
+  begunParams: BegunRestoreParams,
   needsApi: false,
   isRescue: true,
   stopsK3s: { provenBy: "wait_api" },

@@ -74,6 +74,11 @@ export interface Definition<P, N extends string = string> {
   readonly kind: string;
   /** Unknown and missing parameters are refused by it, with their names. */
   readonly params: z.ZodType<P>;
+  /**
+   * What an earlier version accepted as well: an operation that has begun is carried on with it. For those
+   * that leave the node in pieces where they end in the middle.
+   */
+  readonly begunParams?: z.ZodType<P>;
   /** Refused (`api_down`) while the Kubernetes API is down. */
   readonly needsApi: boolean;
   /** The API counts as up where it answers at the server that k3s's configuration names to join. */

@@ -32,6 +32,7 @@ import {
   succeeded,
 } from "./journal.ts";
 import { begunStep, markBegun } from "./begun_mark.ts";
+import { staleWords } from "./offer.ts";
 import type { NodeFacts } from "./node_facts.ts";
 import { openOperationLog, type OperationLog } from "./operation_log.ts";
 import { createRedactor, type Redactor } from "./redact.ts";
@@ -105,8 +106,10 @@ async function runSteps(
   const log = await openOperationLog(context.ports.disk, context.journal().id, redactor);
   const secrets = new Map<string, Secret>();
   const names = Object.keys(definition.steps);
-  const params = definition.params.safeParse(context.journal().params);
-  if (!params.success) throw new Error("parameters that were checked do not parse any more");
+  const params = (definition.begunParams ?? definition.params).safeParse(context.journal().params);
+  if (!params.success) {
+    return await failOperation(context, "invalid_params", staleWords(params.error));
+  }
 
   for (let index = resumeAt(context.journal(), definition); index < names.length; index++) {
     const name = names[index] ?? "";

@@ -1,3 +1,4 @@
+import type * as z from "zod";
 import { isJsonObject, type JsonObject } from "../json.ts";
 import { printable } from "../printable.ts";
 import { isOperationId, Rfc3339 } from "../protocol/identifiers.ts";
@@ -146,6 +147,29 @@ export function lateRefusal(journal: Journal, now: number): OperationResult | nu
   const { expires_at, step } = journal;
   const isLate = expires_at !== undefined && step === null && Date.parse(expires_at) <= now;
   return isLate ? expired(expires_at) : null;
+}
+
+/**
+ * The refusal of an operation that an earlier version took in hand, and that this one would not have; null
+ * once it has begun.
+ */
+export function staleRefusal(
+  { step, params }: Journal,
+  definition: AnyDefinition | null,
+): OperationResult | null {
+  if (step !== null || definition === null) return null;
+  const parsed = definition.params.safeParse(params);
+  return parsed.success ? null : refused("invalid_params", staleWords(parsed.error));
+}
+
+/** Why an operation that was accepted is not carried out with its parameters. */
+export function staleWords(error: z.ZodError): string {
+  return printable(
+    `${
+      describeIssue(error, ["params"])
+    }: an earlier version of the agent accepted this, and this ` +
+      "version does not; ask for the operation again",
+  );
 }
 
 /**
