@@ -96,7 +96,15 @@ for (const version of versions) {
 
 /** Objects of the agent's own: in maps every name is data, and what the portal sends has its own rules. */
 const PLACES: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  "identity.json": [[], ["binding"], ["keys"], ["next"]],
+  "identity.json": [
+    [],
+    ["binding"],
+    ["keys"],
+    ["next"],
+    ["releases"],
+    ["releases", "newest"],
+    ["s3_target"],
+  ],
   "bootstrap.json": [[]],
   "state.json": [
     [],
