@@ -4,8 +4,8 @@ import type { Secret } from "../../core/secret.ts";
 
 /** What plays the other servers of a cluster. */
 export interface FakeServersWork {
-  /** The CA file that a server serves, null: this node's own; null where it does not answer. */
-  authority?(url: string | null): Uint8Array | null;
+  /** The CA file that a server serves, `null` being this node's own, or why not; null: it does not answer. */
+  authority?(url: string | null): Uint8Array | ServerError | null;
   /** What the server at a URL shows; null where it does not answer. */
   look(url: string, token: Secret): ServerView | "refused" | null;
   isHealthy(member: EtcdMember): boolean;
@@ -18,9 +18,10 @@ export function createFakeServers(work?: FakeServersWork): Servers {
   const unreachable = (message: string) => fail<ServerError>({ code: "unreachable", message });
   return {
     authority(url) {
-      const file = work?.authority?.(url) ?? null;
-      const name = url ?? "this node";
-      return Promise.resolve(file === null ? unreachable(`${name}: connection refused`) : ok(file));
+      const file = work?.authority?.(url) ??
+        unreachable(`${url ?? "this node"}: connection refused`);
+      if (file instanceof Uint8Array) return Promise.resolve(ok(file));
+      return Promise.resolve("code" in file ? fail(file) : file);
     },
     look(url, token): Promise<Result<ServerView, ServerError>> {
       const view = work?.look(url, token) ?? null;
