@@ -28,6 +28,10 @@ export interface AdminClient {
   operate(id: string, kind: string, params: Record<string, unknown>): Promise<void>;
   /** What has come of an operation so far. */
   operation(id: string): Promise<Body>;
+  /** The text that the owner signs for a queued operation, to begin before `expires`. */
+  approvalText(id: string, expires: string): Promise<string>;
+  /** Hands in the owner's signature of that text. */
+  approve(id: string, expires: string, signature: string): Promise<void>;
 }
 
 // deno-lint-ignore no-explicit-any -- the admin API's answers are read by eye, not by schema
@@ -78,5 +82,14 @@ export function openAdmin(welcome: Welcome): AdminClient {
       await call("POST", `/clusters/${welcome.cluster}/operations`, { id, kind, params });
     },
     operation: (id) => call("GET", `/clusters/${welcome.cluster}/operations/${id}`),
+    async approvalText(id, expires) {
+      const request = { operation: id, node: welcome.node, expires };
+      const { texts } = await call("POST", `/clusters/${welcome.cluster}/approval-text`, request);
+      return texts[0].text;
+    },
+    async approve(id, expires, signature) {
+      const approvals = [{ node: welcome.node, expires, signature }];
+      await call("POST", `/clusters/${welcome.cluster}/operations/${id}/approvals`, { approvals });
+    },
   };
 }

@@ -1,5 +1,6 @@
 import type { FakeNode } from "../../adapters/fake/fake_node.ts";
 import type { AdminClient } from "./admin.ts";
+import { type DemoOwner, makeDemoOwner } from "./owner.ts";
 import { startProcess } from "./process.ts";
 import type { Story } from "./story.ts";
 import { waitFor } from "./wait.ts";
@@ -9,12 +10,21 @@ export interface OperationStage {
   readonly story: Story;
   readonly node: FakeNode;
   readonly admin: AdminClient;
+  /** Ends the agent and starts it again, with more lines in its configuration. */
+  configure(lines: string): Promise<void>;
 }
 
 /** A snapshot, a restore and new keys: what the portal can ask for, and what comes of it. */
-export async function runOperationSteps({ story, node, admin }: OperationStage): Promise<void> {
-  const run = async (id: string, kind: string, params: Record<string, unknown>) => {
+export async function runOperationSteps(stage: OperationStage): Promise<void> {
+  const { story, node, admin } = stage;
+  const run = async (
+    id: string,
+    kind: string,
+    params: Record<string, unknown>,
+    approve: () => Promise<void> = () => Promise.resolve(),
+  ) => {
     await admin.operate(id, kind, params);
+    await approve();
     const { result, events } = await waitFor(`the result of ${kind}`, async () => {
       const operation = await admin.operation(id);
       return operation["result"] === null ? null : operation;
@@ -38,8 +48,18 @@ export async function runOperationSteps({ story, node, admin }: OperationStage):
   const saved = await run("demo-save", "snapshot.save", {});
   story.show("output", JSON.stringify(saved, null, 2));
 
+  const owner = await pinOwner(stage);
   story.step("The worst hour of the month: the cluster goes back to that snapshot");
-  await run("demo-restore", "cluster.restore", { snapshot: saved["file"], from: "local" });
+  const { file: snapshot, sha256 } = saved;
+  await run(
+    "demo-restore",
+    "cluster.restore",
+    { snapshot, from: "local", sha256 },
+    async () => {
+      if (owner !== null) await approveRestore(stage, owner);
+    },
+  );
+  await owner?.remove();
   const shown = ["cli/lab.ts", "operations", "demo-restore", "--root", node.root];
   story.show("pbx-agent operations demo-restore", await startProcess(shown).wholeOutput());
 
@@ -51,4 +71,31 @@ export async function runOperationSteps({ story, node, admin }: OperationStage):
     return after !== before && after;
   });
   story.say("the portal knows the new keys only, and what is stored is sealed to them");
+}
+
+/** The owner's key goes into the configuration; null where OpenSSH is not installed. */
+async function pinOwner({ story, configure }: OperationStage): Promise<DemoOwner | null> {
+  story.step("The owner's key: from now on the portal alone restores nothing");
+  const owner = await makeDemoOwner();
+  if (owner === null) {
+    story.say("ssh-keygen is not installed here: the demo goes on without approvals");
+    return null;
+  }
+  const lines = `approval_keys: ["${owner.publicKey}"]\n`;
+  story.show("added to config.yaml", lines);
+  await configure(lines);
+  return owner;
+}
+
+/** The agent waits for the owner, who reads the text and signs it. */
+async function approveRestore({ story, admin }: OperationStage, owner: DemoOwner): Promise<void> {
+  const reported = await waitFor("the condition approval_missing in a report", async () => {
+    const conditions = (await admin.report())?.conditions ?? [];
+    return conditions.find(({ code }) => code === "approval_missing");
+  });
+  story.say(`reported: ${reported.message}`);
+  const expires = new Date(Date.now() + 3_600_000).toISOString().replace(/\.[0-9]+Z$/, "Z");
+  const text = await admin.approvalText("demo-restore", expires);
+  story.show("what the owner reads and signs with ssh-keygen -Y sign -n pbx-approval", text);
+  await admin.approve("demo-restore", expires, await owner.sign(text));
 }

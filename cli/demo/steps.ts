@@ -130,7 +130,12 @@ export async function runSteps({ story, node, portal }: Stage): Promise<void> {
     story.show("50-pbx-ingress.yaml", resumed);
     story.say(`agents that the portal has enrolled: ${await admin.agents()}`);
 
-    await runOperationSteps({ story, node, admin });
+    const configure = async (lines: string) => {
+      await agent.end("SIGTERM");
+      await Deno.writeTextFile(node.root + CONFIG, lines, { append: true });
+      agent = startAgent(node);
+    };
+    await runOperationSteps({ story, node, admin, configure });
 
     story.step("What an operator sees");
     const status = startProcess(["cli/lab.ts", "status", "--text", "--root", node.root]);

@@ -12,6 +12,7 @@ const PROGRAMS: ReadonlyMap<string, string> = new Map([
   ["chromium", "apt-get install --no-install-recommends chromium fonts-dejavu-core"],
   ["openssl", "apt-get install openssl"],
   ["qemu-system-x86_64", "apt-get install qemu-system-x86"],
+  ["ssh-keygen", "apt-get install openssh-client"],
   ["setpriv", "apt-get install util-linux"],
   ["objcopy", "apt-get install binutils"],
   ["cpio", "apt-get install cpio"],

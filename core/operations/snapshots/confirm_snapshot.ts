@@ -13,8 +13,7 @@ const LOOK_MS = 60_000;
 
 /**
  * Proves that the snapshot is in the bucket, or without one on the node. Hands on `name`, `file`, `size`,
- * `location`, `created_at` and
- * `sha256`, which goes into the record that restores compare with.
+ * `location`, `created_at`, and `sha256`, which goes into the record that restores compare with.
  */
 export function confirmSnapshot<P>(tools: StepTools<P>, of: SnapshotOf): Promise<StepEnd> {
   return tools.node.secrets.etcd_s3 === undefined ? confirmLocal(tools, of) : confirmS3(tools, of);

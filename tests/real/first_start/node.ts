@@ -25,8 +25,14 @@ export interface Node {
   stop(): Promise<void>;
 }
 
+/** How a node is laid out. */
+export interface NodeOptions extends Pick<ContainerOptions, "disks"> {
+  /** More lines of config.yaml, which may name the bucket. */
+  readonly config?: (s3: S3Gateway) => string;
+}
+
 /** Lays out everything; nothing of the agent or k3s runs yet. */
-export async function layOutNode(options: Pick<ContainerOptions, "disks"> = {}): Promise<Node> {
+export async function layOutNode({ config, ...options }: NodeOptions = {}): Promise<Node> {
   const program = await buildAgentProgram();
   const container = await startContainer({
     baseRoot: await makeBaseRoot(),
@@ -45,7 +51,8 @@ export async function layOutNode(options: Pick<ContainerOptions, "disks"> = {}):
     const payload = { ...releases[FIRST_RELEASE]?.payload, first_start: FIRST_START };
     await portal.admin("PUT", `/admin/releases/${FIRST_RELEASE}`, { payload });
     await installK3sUnit(container);
-    const agent = await installAgent(container, program, `${COMMENT}\n${portal.config}`);
+    const text = `${COMMENT}\n${portal.config}${config?.(s3) ?? ""}`;
+    const agent = await installAgent(container, program, text);
     const stop = async () => {
       await s3.stop();
       await container.stop();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { waitForApi } from "../../lab/k3s_unit.ts";
 import { waitUntil } from "../../lab/wait_until.ts";
-import { layOutNode, type Node } from "../first_start/node.ts";
+import { layOutNode, type Node, type NodeOptions } from "../first_start/node.ts";
 
 /** Room for k3s's data, MiB: some databases that were moved aside, and what the agent leaves free. */
 const DISK_MEBIBYTES = 4_096;
@@ -16,8 +16,9 @@ RestartSec=1
 `;
 
 /** A node whose first start is done: enrolled, k3s up, its Secrets in the API, nothing pending. */
-export async function startNode(): Promise<Node> {
-  const node = await layOutNode({ disks: [{ guest: K3S_DISK, mebibytes: DISK_MEBIBYTES }] });
+export async function startNode(options: NodeOptions = {}): Promise<Node> {
+  const disks = [{ guest: K3S_DISK, mebibytes: DISK_MEBIBYTES }];
+  const node = await layOutNode({ disks, ...options });
   try {
     const { container, agent } = node;
     await container.writeFile("/etc/systemd/system/pbx-agent.service.d/10-lab.conf", FASTER);

@@ -26,12 +26,21 @@ const LONGEST_MS = 300_000;
 
 /** Queues an operation at the portal. */
 export async function offer(
-  { container, portal }: Node,
+  node: Node,
   kind: string,
   params: Record<string, unknown> = {},
 ): Promise<Operation> {
+  const path = `/admin/clusters/${node.portal.cluster}/operations`;
+  const { id } = await node.portal.admin<{ id: string }>("POST", path, { kind, params });
+  return watch(node, { id, kind });
+}
+
+/** Watches an operation that is queued at the portal. */
+export function watch(
+  { container, portal }: Node,
+  { id, kind }: { readonly id: string; readonly kind: string },
+): Operation {
   const path = `/admin/clusters/${portal.cluster}/operations`;
-  const { id } = await portal.admin<{ id: string }>("POST", path, { kind, params });
 
   async function look() {
     const state = JSON.parse(await container.readFile("/var/lib/pbx-agent/state.json"));

@@ -1,0 +1,86 @@
+import type { Node } from "../first_start/node.ts";
+import { mustRun } from "../../lab/command.ts";
+
+/** Somebody with an OpenSSH key in a folder of their own. */
+export interface Owner {
+  /** The line of the public key. */
+  readonly publicKey: string;
+  /** Signs as the documentation says, and gives the armored block. */
+  sign(text: string): Promise<string>;
+  remove(): Promise<void>;
+}
+
+/** Makes an owner with a fresh key. */
+export async function makeOwner(name: string): Promise<Owner> {
+  const folder = await Deno.makeTempDir({ prefix: "pbx-owner-" });
+  const key = `${folder}/id_ed25519`;
+  await mustRun("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", name, "-f", key]);
+  return {
+    publicKey: (await Deno.readTextFile(`${key}.pub`)).trim(),
+    async sign(text) {
+      const file = `${folder}/approval.txt`;
+      await Deno.remove(`${file}.sig`).catch(() => {});
+      await Deno.writeTextFile(file, text);
+      await mustRun("ssh-keygen", ["-Y", "sign", "-n", "pbx-approval", "-f", key, file]);
+      return await Deno.readTextFile(`${file}.sig`);
+    },
+    remove: () => Deno.remove(folder, { recursive: true }),
+  };
+}
+
+/** An operation that waits at the portal. */
+export interface Queued {
+  readonly id: string;
+  readonly kind: string;
+  readonly params: Record<string, unknown>;
+}
+
+/** An approval as it is offered. */
+export interface Approval {
+  readonly node: string;
+  readonly expires: string;
+  readonly signature: string;
+}
+
+/** The portal's operations. */
+export function operationsOf({ portal }: Node): string {
+  return `/admin/clusters/${portal.cluster}/operations`;
+}
+
+/** Offers an operation under its own ID, in the place of what was offered under it before. */
+export async function queue(
+  node: Node,
+  operation: Queued,
+  approvals: readonly Approval[] = [],
+): Promise<void> {
+  const path = operationsOf(node);
+  await node.portal.admin("DELETE", `${path}/${operation.id}`).catch(() => {});
+  await node.portal.admin("POST", path, { ...operation, approvals });
+}
+
+/** So many seconds from now, as an approval says it. */
+export function inSeconds(seconds: number): string {
+  return new Date(Date.now() + seconds * 1_000).toISOString().replace(/\.\d+Z/, "Z");
+}
+
+/** The text that the portal shows for a queued operation. */
+export async function shownText(
+  { portal }: Node,
+  request: { readonly operation: string; readonly node: string; readonly expires: string },
+): Promise<string> {
+  const path = `/admin/clusters/${portal.cluster}/approval-text`;
+  const { texts } = await portal.admin<{ texts: { text: string }[] }>("POST", path, request);
+  return texts[0]?.text ?? "";
+}
+
+/** The owner's approval of an operation that is queued. `change`: what is signed in place of the true text. */
+export async function approve(
+  node: Node,
+  owner: Owner,
+  operation: Queued,
+  { expires = inSeconds(3_600), signedFor = node.portal.node, change = (text: string) => text } =
+    {},
+): Promise<Approval> {
+  const text = await shownText(node, { operation: operation.id, node: signedFor, expires });
+  return { node: signedFor, expires, signature: await owner.sign(change(text)) };
+}
