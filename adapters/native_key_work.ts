@@ -9,7 +9,7 @@ export function createNativeKeyWork(): Required<KeyWork> {
   const sealing = createNativeSealing();
   return {
     sign: signing.sign,
-    verify: signing.verify,
+    verify: (...signed) => Promise.resolve(signing.verify(...signed)),
     openBox: sealing.openBox,
     seal: sealing.seal,
     publicKeys: { signing: signing.publicKey, sealing: sealing.publicKey },

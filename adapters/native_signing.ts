@@ -1,7 +1,7 @@
-import { ED25519_TORSION_SUBGROUP } from "@noble/curves/ed25519.js";
-import { bytesToHex, hexToBytes } from "@noble/hashes/utils.js";
+import { hexToBytes } from "@noble/hashes/utils.js";
 import { Buffer } from "node:buffer";
 import * as native from "node:crypto";
+import { isVerifyingKey } from "../core/protocol/signing.ts";
 import type { Secret } from "../core/secret.ts";
 
 /**
@@ -66,25 +66,9 @@ function publicBytes(pair: native.KeyObject): Uint8Array {
   return new Uint8Array(der.subarray(der.length - KEY_LENGTH));
 }
 
-/** The points of a small order by their y, which two of them share. */
-const SMALL_ORDER: ReadonlySet<string> = new Set(
-  ED25519_TORSION_SUBGROUP.map((point) => bytesToHex(withoutSign(hexToBytes(point)))),
-);
-
-/** A point's bytes without the sign of its x, which is the highest bit. */
-function withoutSign(bytes: Uint8Array): Uint8Array {
-  const y = bytes.slice();
-  y[KEY_LENGTH - 1] = (y[KEY_LENGTH - 1] ?? 0) & 0x7f;
-  return y;
-}
-
-/** Null for what is no key. The runtime takes keys of a small order, with which any text is signed. */
+/** Null for what is not a key by the core's rule. The runtime takes keys of small order: they sign any text. */
 function readPublicKey(bytes: Uint8Array): native.KeyObject | null {
-  if (SMALL_ORDER.has(bytesToHex(withoutSign(bytes)))) return null;
-  try {
-    const der = Buffer.concat([hexToBytes(PUBLIC_PREFIX), bytes]);
-    return native.createPublicKey({ key: der, format: "der", type: "spki" });
-  } catch {
-    return null;
-  }
+  if (!isVerifyingKey(bytes)) return null;
+  const der = Buffer.concat([hexToBytes(PUBLIC_PREFIX), bytes]);
+  return native.createPublicKey({ key: der, format: "der", type: "spki" });
 }

@@ -25,20 +25,20 @@ const PREFIX = Uint8Array.of(
  * Ed25519 signatures by the runtime (WebCrypto): in constant time, and quick also where JavaScript is not
  * compiled. A key is made ready once, for as long as its seed is held.
  */
-export function createNodeSign(): Sign {
+export function createNodeSign(subtle: SubtleCrypto = crypto.subtle): Sign {
   const keys = new WeakMap<Secret<Uint8Array>, Promise<CryptoKey>>();
 
   function keyOf(seed: Secret<Uint8Array>): Promise<CryptoKey> {
     let key = keys.get(seed);
     if (key === undefined) {
       const pkcs8 = new Uint8Array([...PREFIX, ...seed.reveal()]);
-      keys.set(seed, key = crypto.subtle.importKey("pkcs8", pkcs8, "Ed25519", false, ["sign"]));
+      keys.set(seed, key = subtle.importKey("pkcs8", pkcs8, "Ed25519", false, ["sign"]));
     }
     return key;
   }
 
   return async (seed, bytes) => {
-    const signature = await crypto.subtle.sign("Ed25519", await keyOf(seed), new Uint8Array(bytes));
+    const signature = await subtle.sign("Ed25519", await keyOf(seed), new Uint8Array(bytes));
     return new Uint8Array(signature);
   };
 }

@@ -1,4 +1,4 @@
-import type { ContentDigest } from "../../core/protocol/answer_signature.ts";
+import type { contentDigest } from "../../core/protocol/answer_signature.ts";
 import { encodeBase64 } from "../../core/protocol/base64.ts";
 import { sign, signingPublicKey } from "../../core/protocol/signing.ts";
 import { Secret } from "../../core/secret.ts";
@@ -10,7 +10,7 @@ export interface AnswerKey {
   readonly publicKey: Uint8Array;
   sign(bytes: Uint8Array): Uint8Array;
   /** How bodies are hashed; in JavaScript unless told. */
-  readonly contentDigest?: ContentDigest;
+  readonly contentDigest?: typeof contentDigest;
 }
 
 /** The key that a 32-byte seed makes, computed in JavaScript. */

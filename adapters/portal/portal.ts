@@ -1,7 +1,7 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
 import type { Random } from "../../core/ports/random.ts";
 import type { seal } from "../../core/protocol/sealing.ts";
-import type { HashBody, Verify } from "../../core/protocol/signing.ts";
+import type { hashBody, verify } from "../../core/protocol/signing.ts";
 import type { Secret } from "../../core/secret.ts";
 import { nativeHashBody } from "../native_hash.ts";
 import type { AnswerKey } from "./answer_key.ts";
@@ -28,9 +28,9 @@ export interface Portal {
   /** Path of the protocol's base, `/agent/v1` if nobody says otherwise. */
   readonly base: string;
   /** How agents' signatures are verified; in JavaScript unless told. */
-  readonly verify?: Verify;
+  readonly verify?: typeof verify;
   /** How bodies are hashed for that; by the runtime's own SHA-256 unless told. */
-  readonly hashBody?: HashBody;
+  readonly hashBody?: typeof hashBody;
   /** How secrets are sealed for them; in JavaScript unless told. */
   readonly seal?: typeof seal;
   /** Boxes that were made before and serve again; without it each is made anew. */

@@ -1,7 +1,7 @@
 import { caFault } from "../../adapters/node/ca_fault.ts";
+import { createNodeKeyWork } from "../../adapters/node/key_work.ts";
 import { isHeldFor, takeLock } from "../../adapters/node/lock.ts";
 import { createNodeDisk } from "../../adapters/node/disk.ts";
-import { createNodeSign } from "../../adapters/node/sign.ts";
 import { runAgent } from "../../core/agent/run.ts";
 import type { Disk } from "../../core/ports/disk.ts";
 import { isLoopbackHost } from "../../core/protocol/loopback.ts";
@@ -91,7 +91,7 @@ export async function run(args: Arguments, entry: Entry): Promise<ExitCode> {
     program,
     config,
     stop,
-    sign: createNodeSign(),
+    ...createNodeKeyWork(),
     ...(args.cycleMs === undefined ? {} : { cycleMs: args.cycleMs }),
     ...(args.trialMs === undefined ? {} : { trialMs: args.trialMs }),
     ...(args.gateMs === undefined ? {} : { gateMs: args.gateMs }),

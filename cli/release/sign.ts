@@ -44,7 +44,7 @@ export async function signRelease(request: SignRequest): Promise<Result<Release,
   const seeds = request.keys.map(({ seed }) => seed);
   const envelope = jsonText(signEnvelope(payload, seeds));
   // What an agent would refuse must not get out.
-  const checked = verifyRelease(
+  const checked = await verifyRelease(
     new TextEncoder().encode(envelope),
     version,
     seeds.map((seed) => signingPublicKey(seed)),

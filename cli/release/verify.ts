@@ -18,7 +18,7 @@ export interface VerifyRequest {
 /** Checks a manifest as an agent does, and its programs where they are at hand. The error is for people. */
 export async function verifyManifest(request: VerifyRequest): Promise<Result<Release, string>> {
   const { manifest, version, publicKeys, dist } = request;
-  const release = verifyRelease(await Deno.readFile(manifest), version, publicKeys);
+  const release = await verifyRelease(await Deno.readFile(manifest), version, publicKeys);
   if (!release.ok) return fail(release.error.message);
   if (dist === undefined) return ok(release.value);
   const { agent } = release.value;

@@ -32,14 +32,14 @@ export async function useApprovals(
   subjects: readonly ApprovalSubject[],
   approvals: readonly Approval[],
 ): Promise<ApprovalVerdict> {
-  const { config: { trust }, binding, identity } = context;
+  const { config: { trust }, binding, identity, verify } = context;
   if (trust.approvalKeys.length === 0 || subjects.length === 0) return APPROVED;
   await keepProvenTime(context);
   const used = identity.current.used_approvals ?? {};
   const noted: Record<string, UsedApproval> = {};
   for (const subject of subjects) {
     const purpose = purposeOf(subject);
-    const judged = judgeApprovals(subject, approvals, {
+    const judged = await judgeApprovals(subject, approvals, {
       cluster: binding.cluster_id,
       node: binding.node_name,
       keys: trust.approvalKeys,
@@ -47,6 +47,7 @@ export async function useApprovals(
       latest: latestTime(context),
       now: correctedNow(context),
       isUsed: (text) => isUsedUp(used[hashOf(text)], purpose),
+      ...(verify === undefined ? {} : { verify }),
     });
     if (!judged.ok) return { kind: "not_approved", fault: judged.error };
     for (const { text, expires } of judged.value.texts) {

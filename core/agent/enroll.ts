@@ -185,7 +185,7 @@ export async function ask(context: Context, request: EnrollRequest): Promise<Mea
   const body = utf8ToBytes(JSON.stringify(request));
   const isProven = context.config.trust.portalKeys.length > 0;
   const nonce = isProven ? encodeBase64(context.ports.random.bytes(NONCE_BYTES)) : "";
-  const digest = isProven ? (context.contentDigest ?? contentDigest)(body) : "";
+  const digest = isProven ? await (context.contentDigest ?? contentDigest)(body) : "";
   const reply = await context.ports.http.request({
     method: "POST",
     url: `${context.config.portal}/enroll`,
@@ -202,7 +202,7 @@ export async function ask(context: Context, request: EnrollRequest): Promise<Mea
     signal: context.stop,
   });
   if (!reply.ok && reply.error.code === "aborted") return null;
-  const { meaning } = judgeAnswer(context, reply, { kind: "enroll", nonce, digest });
+  const { meaning } = await judgeAnswer(context, reply, { kind: "enroll", nonce, digest });
   if (!("message" in meaning)) return meaning;
   // A portal that quotes the token in its refusal must not bring it into the log and the state.
   return { ...meaning, message: meaning.message.replaceAll(request.token, "[secret]") };

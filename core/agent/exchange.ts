@@ -62,7 +62,7 @@ export type Outcome =
  */
 export async function exchange(context: BoundContext, request: SignedRequest): Promise<Outcome> {
   const body = bodyOf(request);
-  const digest = digestOf(context, body);
+  const digest = await digestOf(context, body);
   // A sync's body always differs, so its refusals are counted in a row instead.
   const key = request.channel === "sync" ? "sync" : keyOf(request, digest);
   if (request.channel !== "sync" && isRefused(context, key)) {
@@ -88,7 +88,8 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
     const sent = context.ports.clock.monotonic();
     const { reply, signature } = await send(context, request, { body, digest }, keys);
     if (!reply.ok && reply.error.code === "aborted") return { do: "aborted" };
-    const judged = judgeAnswer(context, reply, { kind: "signed", signature });
+    const judging = judgeAnswer(context, reply, { kind: "signed", signature });
+    const judged = judging instanceof Promise ? await judging : judging;
     const noted = noteAnswer(context, request.channel ?? request.path, judged);
     // Only where there is something to note: what is due beside this must not overtake a refusal.
     if (noted !== null) await noted;
@@ -156,8 +157,11 @@ function pairFor({ identity }: BoundContext, { once }: SignedRequest): KeyPairs 
 }
 
 /** Whether the portal refused this request so often that it is not sent again before a restart. */
-export function wasRefused(context: BoundContext, request: SignedRequest): boolean {
-  return isRefused(context, keyOf(request, digestOf(context, bodyOf(request))));
+export async function wasRefused(
+  context: BoundContext,
+  request: SignedRequest,
+): Promise<boolean> {
+  return isRefused(context, keyOf(request, await digestOf(context, bodyOf(request))));
 }
 
 function isRefused(context: BoundContext, key: string): boolean {
@@ -180,8 +184,8 @@ function jsonText(body: JsonValue): string {
   return text.replace(/\\(?:(ud[89a-f][0-9a-f]{2})|.)/g, (as, half) => half ? "\\ufffd" : as);
 }
 
-function digestOf(context: BoundContext, body: Uint8Array): string {
-  return (context.hashBody ?? hashBody)(body);
+async function digestOf(context: BoundContext, body: Uint8Array): Promise<string> {
+  return await (context.hashBody ?? hashBody)(body);
 }
 
 /** `digest`: what `hashBody` gives for the body. */

@@ -75,15 +75,23 @@ export interface JudgedAnswer {
 
 /**
  * What an answer means (trust.md T2). Nothing of an unproven one is used: not its time, not its refusal;
- * the wait of a 429 for a while, because a proxy in between may limit how often it is asked.
+ * the wait of a 429 for a while, because a proxy in between may limit how often it is asked. Judged at once
+ * where there is nothing to prove: what is due beside this must not overtake a refusal.
  */
 export function judgeAnswer(
   context: Context,
   reply: Result<HttpAnswer, HttpError>,
   request: RequestProof,
-): JudgedAnswer {
-  const proof = proofOf(context, reply, request);
+): JudgedAnswer | Promise<JudgedAnswer> {
+  const { portalKeys } = context.config.trust;
   const meaning = meaningOf(reply, correctedNow(context));
+  if (portalKeys.length === 0 || !reply.ok || reply.value.status >= 500) {
+    return { meaning, proof: { kind: "not_needed" } };
+  }
+  return proofOf(context, reply.value, request).then((proof) => asFarAsProven(meaning, proof));
+}
+
+function asFarAsProven(meaning: Meaning, proof: Proof): JudgedAnswer {
   if (proof.kind !== "unproven") return { meaning, proof };
   if (meaning.kind === "wait") {
     return { meaning: { kind: "wait", ms: Math.min(meaning.ms, UNPROVEN_WAIT_MS) }, proof };
@@ -93,18 +101,20 @@ export function judgeAnswer(
   return { meaning: { kind: "trouble", code: "answer_unproven", message }, proof };
 }
 
-function proofOf(
+async function proofOf(
   { config, verify, contentDigest }: Context,
-  reply: Result<HttpAnswer, HttpError>,
+  { status, headers, body }: HttpAnswer,
   request: RequestProof,
-): Proof {
-  const keys = config.trust.portalKeys;
-  if (keys.length === 0 || !reply.ok || reply.value.status >= 500) return { kind: "not_needed" };
-  const { status, headers, body } = reply.value;
-  const verified = verifyAnswer({ status, body, request }, headers, keys, {
-    ...(verify === undefined ? {} : { verify }),
-    ...(contentDigest === undefined ? {} : { contentDigest }),
-  });
+): Promise<Proof> {
+  const verified = await verifyAnswer(
+    { status, body, request },
+    headers,
+    config.trust.portalKeys,
+    {
+      ...(verify === undefined ? {} : { verify }),
+      ...(contentDigest === undefined ? {} : { contentDigest }),
+    },
+  );
   return verified.ok ? { kind: "proven" } : { kind: "unproven", why: verified.error };
 }
 

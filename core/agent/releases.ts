@@ -114,8 +114,8 @@ export async function readRelease(
   verify?: Verify,
 ): Promise<Release | null> {
   // The disk is no authority: what it holds counts only if a built-in key's signature holds today.
-  const found = await readDocument(disk, RELEASE_FILE, (bytes) => {
-    const release = verifyRelease(bytes, version, releaseKeys, verify);
+  const found = await readDocument(disk, RELEASE_FILE, async (bytes) => {
+    const release = await verifyRelease(bytes, version, releaseKeys, verify);
     return release.ok
       ? { kind: "loaded", value: release.value }
       : { kind: "unreadable", reason: release.error.message };
@@ -153,7 +153,7 @@ async function fromPortal(
       return unavailable(version, outcome.message);
   }
   const { program, verify } = context;
-  const release = verifyRelease(outcome.bytes, version, program.releaseKeys, verify);
+  const release = await verifyRelease(outcome.bytes, version, program.releaseKeys, verify);
   if (!release.ok) {
     await context.channels.failed("manifests");
     return fail({

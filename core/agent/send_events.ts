@@ -69,11 +69,13 @@ export async function sendEvents(
  * Whether the portal refused this result for good since the agent's start, whole and alone, so that it
  * cannot go again.
  */
-export function wasGivenUp(context: BoundContext, journal: Journal): boolean {
-  return [false, true].every((result_alone) => {
+export async function wasGivenUp(context: BoundContext, journal: Journal): Promise<boolean> {
+  for (const result_alone of [false, true]) {
     const request = eventsRequest({ ...journal, result_alone });
-    return request !== null && wasRefused(context, requestOf(journal.id, request));
-  });
+    if (request === null) return false;
+    if (!await wasRefused(context, requestOf(journal.id, request))) return false;
+  }
+  return true;
 }
 
 function requestOf(id: string, sent: EventsRequest): SignedRequest {

@@ -54,7 +54,7 @@ export async function takeOffer(
   if (verdict?.kind !== "take" || operation === null) return;
   const journal = await begunBefore(context, verdict.journal, definition) ?? verdict.journal;
   // Taken once more it would only hold up the next operation: it cannot be sent before a restart.
-  if (journal.result !== undefined && wasGivenUp(context, journal)) return;
+  if (journal.result !== undefined && await wasGivenUp(context, journal)) return;
   const isReady = journal.result !== undefined || await isApproved(context, operation);
   if (journal.result !== undefined) await sayApproval(context, "operation", null);
   if (!isReady) return;

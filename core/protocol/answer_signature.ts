@@ -2,7 +2,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { fail, ok, type Result } from "../result.ts";
 import { decodeBase64, encodeBase64 } from "./base64.ts";
 import { keyId } from "./dsse.ts";
-import { type Verify, verify as verifyInScript } from "./signing.ts";
+import { type Verify, verifyInScript } from "./signing.ts";
 
 /**
  * Signed answers (trust.md T2): HTTP Message Signatures (RFC 9421) with Content-Digest (RFC 9530), in the one
@@ -37,7 +37,7 @@ const COMPONENTS = {
 } as const;
 
 /** Computes what {@link contentDigest} does, by whatever means the program has for it. */
-export type ContentDigest = (body: Uint8Array) => string;
+export type ContentDigest = (body: Uint8Array) => string | Promise<string>;
 
 /** The value of `Content-Digest` for a body. */
 export function contentDigest(body: Uint8Array): string {
@@ -71,7 +71,7 @@ export function proveAnswer(
   created: number,
   publicKey: Uint8Array,
   sign: (bytes: Uint8Array) => Uint8Array,
-  digestOf: ContentDigest = contentDigest,
+  digestOf: typeof contentDigest = contentDigest,
 ): AnswerHeaders {
   const digest = digestOf(answer.body);
   const components = COMPONENTS[answer.request.kind];
@@ -96,16 +96,16 @@ const SIGNATURE = /^pbx=:([A-Za-z0-9+/]{86}==):$/;
  * Whether one of `keys` signed this answer to this request. The error says what is wrong with the proof. The
  * body's digest is compared before any signature is computed.
  */
-export function verifyAnswer(
+export async function verifyAnswer(
   answer: SignedAnswer,
   headers: Readonly<Record<string, string>>,
   keys: readonly Uint8Array[],
   { verify = verifyInScript, contentDigest: digestOf = contentDigest }: AnswerWork = {},
-): Result<void, string> {
+): Promise<Result<void, string>> {
   if (headers["content-encoding"] !== undefined) return fail("it has a Content-Encoding");
   const digest = headers["content-digest"];
   if (digest === undefined) return fail("it has no Content-Digest");
-  if (digest !== digestOf(answer.body)) {
+  if (digest !== await digestOf(answer.body)) {
     return fail("its Content-Digest is not that of its body");
   }
   const input = headers["signature-input"];
@@ -122,7 +122,7 @@ export function verifyAnswer(
   const key = keys.find((one) => keyId(one) === id);
   if (key === undefined) return fail(`the key ${id} is not one of portal_keys`);
   const base = signatureBase(answer, input.slice("pbx=".length), digest);
-  return verify(key, signature, base)
+  return await verify(key, signature, base)
     ? ok(undefined)
     : fail("its signature does not hold for this answer to this request");
 }

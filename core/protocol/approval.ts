@@ -126,18 +126,18 @@ export interface Approved {
 }
 
 /** Whether enough different keys approve `subject`. The message names each signature that does not count, and why. */
-export function judgeApprovals(
+export async function judgeApprovals(
   subject: ApprovalSubject,
   approvals: readonly Approval[],
   rules: ApprovalRules,
-): Result<Approved, NotApproved> {
+): Promise<Result<Approved, NotApproved>> {
   const relevant = approvals.slice(0, MAX_APPROVALS).filter(({ what }) =>
     subject.kind === "operation" ? what === undefined : what === subject.what
   );
   const signed = new Map<string, { key: SshPublicKey; text: string; expires: string }>();
   const faults: string[] = [];
   for (const approval of relevant) {
-    const judged = judgeOne(subject, approval, rules);
+    const judged = await judgeOne(subject, approval, rules);
     if (judged.ok) signed.set(judged.value.key.fingerprint, judged.value);
     else faults.push(judged.error);
   }
@@ -157,11 +157,11 @@ export function judgeApprovals(
   return fail({ code: "approval_invalid", message: `${asked}: ${count}; ${faults.join("; ")}` });
 }
 
-function judgeOne(
+async function judgeOne(
   subject: ApprovalSubject,
   { node, expires, signature }: Approval,
   rules: ApprovalRules,
-): Result<{ key: SshPublicKey; text: string; expires: string }, string> {
+): Promise<Result<{ key: SshPublicKey; text: string; expires: string }, string>> {
   const isForAny = node === "*" && subject.kind === "operation" &&
     ANY_NODE.includes(subject.operation);
   if (node !== rules.node && !isForAny) {
@@ -189,7 +189,7 @@ function judgeOne(
   if (touch !== null && !touch.isPresent) return fail(`${owner} did not touch the security key`);
   const text = textOrNull({ cluster: rules.cluster, node, subject, expires });
   const bytes = new TextEncoder().encode(text ?? "");
-  if (text === null || !isSshSignatureOf(read.value, bytes, rules.verify)) {
+  if (text === null || !await isSshSignatureOf(read.value, bytes, rules.verify)) {
     return fail(`${owner} signed another text than this request makes`);
   }
   if (rules.isUsed?.(text) === true) {

@@ -7,7 +7,7 @@ import { decodeBase64, encodeBase64 } from "./base64.ts";
 import { parseBody } from "./json_body.ts";
 import { Envelope, Release } from "./release.ts";
 import { describeIssue } from "./schema_error.ts";
-import { sign, signingPublicKey, type Verify, verify as verifyInScript } from "./signing.ts";
+import { sign, signingPublicKey, type Verify, verifyInScript } from "./signing.ts";
 
 /** The only payload type that is a release manifest (protocol §6). */
 export const RELEASE_PAYLOAD_TYPE = "application/vnd.pbx.release+json";
@@ -40,12 +40,12 @@ export function keyId(publicKey: Uint8Array): string {
  * before a signature by one of the `trusted` release keys holds. Signatures by other keys are ignored.
  * `verify`: how; in JavaScript unless told.
  */
-export function verifyRelease(
+export async function verifyRelease(
   body: Uint8Array,
   version: string,
   trusted: readonly Uint8Array[],
   verify: Verify = verifyInScript,
-): Result<Release, ManifestRejected> {
+): Promise<Result<Release, ManifestRejected>> {
   if (trusted.length === 0) {
     return rejected("this agent was built without release keys and takes no release");
   }
@@ -55,7 +55,7 @@ export function verifyRelease(
   if (payload === null) {
     return rejected("the envelope's payload is no standard base64 with padding");
   }
-  if (!isSigned(envelope.value, payload, trusted, verify)) {
+  if (!await isSigned(envelope.value, payload, trusted, verify)) {
     return rejected(`no signature by a release key of this agent (${keyNames(trusted)}) holds`);
   }
   return readRelease(payload, version);
@@ -107,19 +107,21 @@ function readJson(bytes: Uint8Array, what: string): Result<JsonValue, ManifestRe
  */
 const MAX_SIGNATURES = 16;
 
-function isSigned(
+async function isSigned(
   envelope: Envelope,
   payload: Uint8Array,
   trusted: readonly Uint8Array[],
   verify: Verify,
-): boolean {
+): Promise<boolean> {
   const signed = pae(envelope.payloadType, payload);
   const keys = new Map(trusted.map((key) => [keyId(key), key]));
-  return envelope.signatures.slice(0, MAX_SIGNATURES).some(({ keyid = "", sig }) => {
+  for (const { keyid = "", sig } of envelope.signatures.slice(0, MAX_SIGNATURES)) {
     const key = keys.get(keyid);
     const signature = key === undefined ? null : decodeBase64(sig);
-    return key !== undefined && signature !== null && verify(key, signature, signed);
-  });
+    if (key === undefined || signature === null) continue;
+    if (await verify(key, signature, signed)) return true;
+  }
+  return false;
 }
 
 function keyNames(trusted: readonly Uint8Array[]): string {

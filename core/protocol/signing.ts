@@ -22,7 +22,7 @@ export function signedBytes({ body, ...parts }: SignedParts): Uint8Array {
 }
 
 /** Hashes as {@link hashBody} does, by whatever means the program has for it. */
-export type HashBody = (body: Uint8Array) => string;
+export type HashBody = (body: Uint8Array) => string | Promise<string>;
 
 /** What a signature covers of a body: its SHA-256 in lower-case hex. */
 export function hashBody(body: Uint8Array): string {
@@ -48,20 +48,35 @@ export function sign(seed: Secret<Uint8Array>, bytes: Uint8Array): Uint8Array {
   return ed25519.sign(bytes, seed.reveal());
 }
 
-/** Verifies as {@link verify} does, by whatever means the program has for it. */
-export type Verify = (
-  publicKey: Uint8Array,
-  signature: Uint8Array,
-  bytes: Uint8Array,
-) => boolean;
+/**
+ * Verifies as {@link verify} does, by whatever means the program has for it. Always a promise: one that is
+ * not awaited is an error of types, and no signature that holds.
+ */
+export type Verify = (...signed: Parameters<typeof verify>) => Promise<boolean>;
+
+/** {@link verify}, for a program that has no other means. */
+export const verifyInScript: Verify = (...signed) => Promise.resolve(verify(...signed));
 
 /**
- * Whether `signature` is `publicKey`'s over `bytes`, by the strict rules of RFC 8032. Keys and signatures
- * of a wrong length, and points that are none, are a plain no.
+ * Whether `signature` is `publicKey`'s over `bytes` (RFC 8032). Keys and signatures of a wrong length, points
+ * that are not on the curve or not in its canonical form, and those outside the group of prime order are a
+ * plain no: RFC 8032 lets verifiers differ on the last kind, and here all means have to agree.
  */
 export function verify(publicKey: Uint8Array, signature: Uint8Array, bytes: Uint8Array): boolean {
+  if (!isVerifyingKey(publicKey) || signature.length !== 64) return false;
   try {
-    return ed25519.verify(signature, bytes, publicKey, { zip215: false });
+    return ed25519.Point.fromBytes(signature.slice(0, 32)).isTorsionFree() &&
+      ed25519.verify(signature, bytes, publicKey, { zip215: false });
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the bytes are a point that {@link verify} takes as a key: canonical, and of prime order. */
+export function isVerifyingKey(bytes: Uint8Array): boolean {
+  try {
+    const point = ed25519.Point.fromBytes(bytes);
+    return !point.isSmallOrder() && point.isTorsionFree();
   } catch {
     return false;
   }

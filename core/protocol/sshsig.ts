@@ -2,7 +2,7 @@ import { sha256, sha512 } from "@noble/hashes/sha2.js";
 import { concatBytes } from "@noble/hashes/utils.js";
 import { fail, ok, type Result } from "../result.ts";
 import { decodeBase64, encodeBase64 } from "./base64.ts";
-import { type Verify, verify as verifyInScript } from "./signing.ts";
+import { type Verify, verifyInScript } from "./signing.ts";
 
 /**
  * OpenSSH signatures (PROTOCOL.sshsig, PROTOCOL.u2f of OpenSSH) in the profile of trust.md T4: Ed25519 keys,
@@ -124,11 +124,11 @@ function readTouch(reader: Reader, application: string): SshSignature["touch"] {
 }
 
 /** Whether the signature is its key's over `message` in its namespace. Presence is for the caller to ask. */
-export function isSshSignatureOf(
+export async function isSshSignatureOf(
   { key, namespace, hash, signature, touch }: SshSignature,
   message: Uint8Array,
   verify: Verify = verifyInScript,
-): boolean {
+): Promise<boolean> {
   const digest = hash === "sha256" ? sha256(message) : sha512(message);
   const text = concatBytes(
     MAGIC,
@@ -138,7 +138,7 @@ export function isSshSignatureOf(
     packed(digest),
   );
   const signed = touch === null ? text : concatBytes(touch.signed, sha256(text));
-  return verify(key.point, signature, signed);
+  return await verify(key.point, signature, signed);
 }
 
 /** SSH's string: four bytes of length, then the bytes (RFC 4251 §5). */

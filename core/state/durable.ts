@@ -45,6 +45,9 @@ export type Found<T> =
 /** Understands the bytes of a document; never throws. */
 export type Parse<T> = (bytes: Uint8Array) => Exclude<Found<T>, { kind: "absent" }>;
 
+/** The same where reading includes the verification of a signature. */
+export type ParseLater<T> = (...bytes: Parameters<Parse<T>>) => Promise<ReturnType<Parse<T>>>;
+
 /**
  * Reads a document. Where the file is missing, empty or unreadable, a whole temporary file of the same
  * document is taken instead and put in its place; a temporary file beside a good one is the rest of a
@@ -53,7 +56,7 @@ export type Parse<T> = (bytes: Uint8Array) => Exclude<Found<T>, { kind: "absent"
 export async function readDocument<T>(
   disk: Disk,
   path: string,
-  parse: Parse<T>,
+  parse: Parse<T> | ParseLater<T>,
 ): Promise<Result<Found<T>, DiskError>> {
   const temporary = `${path}.tmp`;
   const main = await readOne(disk, path, parse);
@@ -73,7 +76,7 @@ export async function readDocument<T>(
 async function readOne<T>(
   disk: Disk,
   path: string,
-  parse: Parse<T>,
+  parse: Parse<T> | ParseLater<T>,
 ): Promise<Result<Found<T>, DiskError>> {
   const read = await disk.read(path);
   if (!read.ok && read.error.code === "too_large") {
@@ -82,5 +85,5 @@ async function readOne<T>(
   if (!read.ok) return read;
   if (read.value === null) return ok({ kind: "absent" });
   if (read.value.length === 0) return ok({ kind: "unreadable", reason: "the file is empty" });
-  return ok(parse(read.value));
+  return ok(await parse(read.value));
 }

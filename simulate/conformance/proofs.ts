@@ -23,13 +23,13 @@ const COMPONENTS = {
 const PARAMETERS = /^;created=[0-9]{1,15};keyid="[0-9a-f]{16}";alg="ed25519"$/;
 
 /** Judges the proof of every answer that must have one; without the portal's key none is judged. */
-export function judgeProofs(kit: Kit): void {
+export async function judgeProofs(kit: Kit): Promise<void> {
   if (kit.options.portalKeys.length === 0) return;
   const seen = new Set<string>();
   for (const exchange of kit.wire.exchanges) {
     const { answer } = exchange;
     if (answer === null || answer.status >= 500 || exchange.request === null) continue;
-    const found = faultOf(answer, exchange.request, { kit, seen });
+    const found = await faultOf(answer, exchange.request, { kit, seen });
     for (const rule of PROOF_RULES) if (rule !== found?.rule) kit.book.pass(rule);
     if (found !== null) {
       kit.book.fail(found.rule, findingOf(exchange, EXPECTED[found.rule], found.came));
@@ -38,11 +38,11 @@ export function judgeProofs(kit: Kit): void {
   }
 }
 
-function faultOf(
+async function faultOf(
   { status, headers, body }: Answer,
   request: NonNullable<Exchange["request"]>,
   { kit, seen }: { readonly kit: Kit; readonly seen: ReadonlySet<string> },
-): { readonly rule: ProofRule; readonly came: string } | null {
+): Promise<{ readonly rule: ProofRule; readonly came: string } | null> {
   const encoding = headers["content-encoding"];
   if (encoding !== undefined) return { rule: "proof.plain", came: `${status} as ${encoding}` };
   const missing = ["content-digest", "signature-input", "signature"]
@@ -64,6 +64,6 @@ function faultOf(
   if (seen.has(headers["signature"] ?? "")) {
     return { rule: "proof.replayed", came: `${status} with the signature of an answer before` };
   }
-  const proven = verifyAnswer({ status, body, request }, headers, kit.options.portalKeys);
+  const proven = await verifyAnswer({ status, body, request }, headers, kit.options.portalKeys);
   return proven.ok ? null : { rule: "proof.request", came: `${status}: ${proven.error}` };
 }

@@ -70,7 +70,7 @@ export async function runConformance(
     }
   }
   judgeAll(kit);
-  judgeProofs(kit);
+  await judgeProofs(kit);
   const rules = kit.book.verdicts().map((verdict) => tellWhy(kit, verdict));
   const count = (kind: Verdict["verdict"]) => rules.filter((rule) => rule.verdict === kind).length;
   return ok({

@@ -18,7 +18,7 @@ Deno.test("verifyRelease: of 1,500 spoiled envelopes takes those that WebCrypto 
   let taken = 0;
   await fuzz("envelope", 1_500, async (dice) => {
     const bytes = mutate(dice, dice.chance(80) ? envelope() : withForeignSignatures(), WORDS);
-    const release = verifyRelease(bytes, RELEASE, TRUSTED);
+    const release = await verifyRelease(bytes, RELEASE, TRUSTED);
     const expected = await isSigned(readStrictly(bytes), TRUSTED);
     assert.equal(release.ok, expected, new TextDecoder().decode(bytes).slice(0, 300));
     if (release.ok) {
@@ -31,9 +31,9 @@ Deno.test("verifyRelease: of 1,500 spoiled envelopes takes those that WebCrypto 
 
 Deno.test("verifyRelease: of 900 spoiled payloads that are signed takes only what is a release", async () => {
   let taken = 0;
-  await fuzz("payload", 900, (dice) => {
+  await fuzz("payload", 900, async (dice) => {
     const payload = mutate(dice, releaseDocument() as unknown as JsonValue, WORDS);
-    const release = verifyRelease(signed(payload), RELEASE, TRUSTED);
+    const release = await verifyRelease(signed(payload), RELEASE, TRUSTED);
     assert.equal(
       release.ok,
       isRelease(readStrictly(payload), RELEASE),
@@ -56,7 +56,7 @@ Deno.test("runAgent: 60 spoiled manifests apply nothing, and the good one after 
     const bytes = dice.chance(50)
       ? mutate(dice, envelope(), WORDS)
       : signed(mutate(dice, releaseDocument() as unknown as JsonValue, WORDS));
-    const takes = verifyRelease(bytes, RELEASE, TRUSTED).ok;
+    const takes = (await verifyRelease(bytes, RELEASE, TRUSTED)).ok;
     world.forget();
     let offered = false;
     world.answerWith(({ question }) => {

@@ -139,12 +139,14 @@ Deno.test({
       for (const hash of ["sha256", "sha512"]) {
         const signature = await signed(key, TEXT, "pbx-approval", hash);
         const approval = { node: "node-1", expires: EXPIRES, signature };
-        const judged = judgeApprovals(SUBJECT, [approval], rulesOf(key.line));
+        const judged = await judgeApprovals(SUBJECT, [approval], rulesOf(key.line));
         assert.ok(judged.ok, judged.ok ? "" : judged.error.message);
         assert.equal(judged.value.keys[0]?.comment, "ada@example.com");
         // As it comes from a mail program.
         const odd = `\r\n  ${signature.replaceAll("\n", "\r\n")}\r\n `;
-        assert.ok(judgeApprovals(SUBJECT, [{ ...approval, signature: odd }], rulesOf(key.line)).ok);
+        assert.ok(
+          (await judgeApprovals(SUBJECT, [{ ...approval, signature: odd }], rulesOf(key.line))).ok,
+        );
       }
     }),
 });
@@ -167,37 +169,37 @@ Deno.test({
     withKey(async (key) => {
       const signature = await signed(key, TEXT);
       const good = { node: "node-1", expires: EXPIRES, signature };
-      const why = (approval: Partial<typeof good>, change = {}, subject = SUBJECT) => {
-        const judged = judgeApprovals(
+      const why = async (approval: Partial<typeof good>, change = {}, subject = SUBJECT) => {
+        const judged = await judgeApprovals(
           subject,
           [{ ...good, ...approval }],
           rulesOf(key.line, change),
         );
         return judged.ok ? "approved" : `${judged.error.code}: ${judged.error.message}`;
       };
-      assert.equal(why({}), "approved");
-      assert.match(why({}, {}, { ...SUBJECT, id: "op-8" }), /approval_invalid.*another text/);
+      assert.equal(await why({}), "approved");
+      assert.match(await why({}, {}, { ...SUBJECT, id: "op-8" }), /approval_invalid.*another text/);
       const params = { snapshot: "pbx-2", from: "local" };
-      assert.match(why({}, {}, { ...SUBJECT, params }), /another text/);
-      assert.match(why({}, { cluster: "other" }), /another text/);
-      assert.match(why({}, { node: "node-2" }), /is for node "node-1", and this is node-2/);
-      assert.match(why({ node: "*" }), /is for node "\*"/);
-      assert.match(why({ expires: "2026-06-02T13:00:00Z" }), /another text/);
-      assert.match(why({ expires: "2026-06-02 12:00" }), /not a UTC time/);
-      assert.match(why({ expires: "2026-02-30T12:00:00Z" }), /not a UTC time/);
-      assert.match(why({}, { latest: Date.parse(EXPIRES) }), /expired at/);
-      assert.match(why({}, { now: NOW - 8 * 86_400_000 }), /more than 7 days ahead/);
-      assert.match(why({}, { keys: [] }), /is not one of approval_keys/);
-      assert.match(why({}, { needed: 2 }), /approval_missing: .*1 of 2/);
-      assert.match(why({ signature: "x" }), /cannot be read/);
+      assert.match(await why({}, {}, { ...SUBJECT, params }), /another text/);
+      assert.match(await why({}, { cluster: "other" }), /another text/);
+      assert.match(await why({}, { node: "node-2" }), /is for node "node-1", and this is node-2/);
+      assert.match(await why({ node: "*" }), /is for node "\*"/);
+      assert.match(await why({ expires: "2026-06-02T13:00:00Z" }), /another text/);
+      assert.match(await why({ expires: "2026-06-02 12:00" }), /not a UTC time/);
+      assert.match(await why({ expires: "2026-02-30T12:00:00Z" }), /not a UTC time/);
+      assert.match(await why({}, { latest: Date.parse(EXPIRES) }), /expired at/);
+      assert.match(await why({}, { now: NOW - 8 * 86_400_000 }), /more than 7 days ahead/);
+      assert.match(await why({}, { keys: [] }), /is not one of approval_keys/);
+      assert.match(await why({}, { needed: 2 }), /approval_missing: .*1 of 2/);
+      assert.match(await why({ signature: "x" }), /cannot be read/);
       const elsewhere = await signed(key, TEXT, "git");
-      assert.match(why({ signature: elsewhere }), /namespace "git"/);
-      const none = judgeApprovals(SUBJECT, [], rulesOf(key.line));
+      assert.match(await why({ signature: elsewhere }), /namespace "git"/);
+      const none = await judgeApprovals(SUBJECT, [], rulesOf(key.line));
       assert.ok(!none.ok && none.error.code === "approval_missing");
       // Twice the same key is one approval; one for a change of the desired state is none.
-      const twice = judgeApprovals(SUBJECT, [good, good], rulesOf(key.line, { needed: 2 }));
+      const twice = await judgeApprovals(SUBJECT, [good, good], rulesOf(key.line, { needed: 2 }));
       assert.ok(!twice.ok);
-      const forChange = judgeApprovals(
+      const forChange = await judgeApprovals(
         SUBJECT,
         [{ ...good, what: "s3_target" }],
         rulesOf(key.line),
@@ -212,7 +214,7 @@ Deno.test({
         expires: EXPIRES,
       });
       const any = { node: "*", expires: EXPIRES, signature: await signed(key, anywhere) };
-      assert.ok(judgeApprovals(access, [any], rulesOf(key.line)).ok);
+      assert.ok((await judgeApprovals(access, [any], rulesOf(key.line))).ok);
     }),
 });
 
@@ -260,13 +262,13 @@ function securityKey(flags: number) {
   };
 }
 
-Deno.test("ssh signatures: a security key counts when it was touched", () => {
+Deno.test("ssh signatures: a security key counts when it was touched", async () => {
   for (
     const [flags, isTaken] of [[0x01, true], [0x05, true], [0x00, false], [0x04, false]] as const
   ) {
     const key = securityKey(flags);
     const approval = { node: "node-1", expires: EXPIRES, signature: key.sign(TEXT) };
-    const judged = judgeApprovals(SUBJECT, [approval], rulesOf(key.line));
+    const judged = await judgeApprovals(SUBJECT, [approval], rulesOf(key.line));
     assert.equal(judged.ok, isTaken, `${flags}`);
     if (!judged.ok) assert.match(judged.error.message, /grace@example\.com did not touch/);
   }
@@ -297,9 +299,9 @@ Deno.test({
       const verified = await keygen(args, TEXT);
       assert.equal(verified.code, 0, verified.out);
       const read = readSshSignature(key.sign(TEXT));
-      assert.ok(read.ok && isSshSignatureOf(read.value, UTF8.encode(TEXT)));
+      assert.ok(read.ok && await isSshSignatureOf(read.value, UTF8.encode(TEXT)));
       assert.notEqual((await keygen(args, `${TEXT}x`)).code, 0);
-      assert.equal(isSshSignatureOf(read.value, UTF8.encode(`${TEXT}x`)), false);
+      assert.equal(await isSshSignatureOf(read.value, UTF8.encode(`${TEXT}x`)), false);
     } finally {
       await Deno.remove(folder, { recursive: true });
     }
@@ -326,7 +328,7 @@ Deno.test("ssh keys: options, certificates, other types and broken lines are ref
   ) assert.equal(parseSshPublicKey(bad).ok, false, bad);
 });
 
-Deno.test("ssh signatures: whatever is cut out of or put into a signature, nothing throws and nothing counts", () => {
+Deno.test("ssh signatures: whatever is cut out of or put into a signature, nothing throws and nothing counts", async () => {
   const whole = securityKey(1).sign(TEXT);
   const bytes = Uint8Array.fromBase64(whole.split("\n").slice(1, -2).join(""));
   for (let at = 0; at < bytes.length; at++) {
@@ -338,7 +340,7 @@ Deno.test("ssh signatures: whatever is cut out of or put into a signature, nothi
       const block =
         `-----BEGIN SSH SIGNATURE-----\n${variant.toBase64()}\n-----END SSH SIGNATURE-----`;
       const read = readSshSignature(block);
-      assert.ok(!read.ok || !isSshSignatureOf(read.value, UTF8.encode(TEXT)), `${at}`);
+      assert.ok(!read.ok || !await isSshSignatureOf(read.value, UTF8.encode(TEXT)), `${at}`);
     }
   }
   assert.equal(readSshSignature(whole + whole).ok, false);

@@ -31,25 +31,25 @@ function proof(request: RequestProof = SIGNED, seed = SEED, status = 200, body =
 }
 
 /** Why an answer is not proven, or null. */
-function fault(
+async function fault(
   answer: Parameters<typeof verifyAnswer>[0],
   headers: Readonly<Record<string, string>>,
   keys: readonly Uint8Array[] = [KEY],
-): string | null {
-  const verified = verifyAnswer(answer, headers, keys);
+): Promise<string | null> {
+  const verified = await verifyAnswer(answer, headers, keys);
   return verified.ok ? null : verified.error;
 }
 
-Deno.test("verifyAnswer: takes what was signed for this request, by one of the keys", () => {
+Deno.test("verifyAnswer: takes what was signed for this request, by one of the keys", async () => {
   for (const request of [SIGNED, ENROLL]) {
     const { answer, headers } = proof(request);
-    assert.equal(fault(answer, { ...headers }), null);
-    assert.equal(fault(answer, { ...headers }, [signingPublicKey(OTHER), KEY]), null);
+    assert.equal(await fault(answer, { ...headers }), null);
+    assert.equal(await fault(answer, { ...headers }, [signingPublicKey(OTHER), KEY]), null);
     assert.match(
-      fault(answer, { ...headers }, [signingPublicKey(OTHER)]) ?? "",
+      await fault(answer, { ...headers }, [signingPublicKey(OTHER)]) ?? "",
       /not one of portal_keys/,
     );
-    assert.notEqual(fault(answer, { ...headers }, []), null);
+    assert.notEqual(await fault(answer, { ...headers }, []), null);
   }
 });
 
@@ -65,23 +65,23 @@ Deno.test("verifyAnswer: the headers are byte for byte those of trust.md", () =>
   assert.match(proof(ENROLL).headers["signature-input"], /"pbx-nonce";req "content-digest";req\)/);
 });
 
-Deno.test("verifyAnswer: another status, body, request or key is not proven", () => {
+Deno.test("verifyAnswer: another status, body, request or key is not proven", async () => {
   const { answer, headers } = proof();
   const all = { ...headers };
-  assert.notEqual(fault({ ...answer, status: 401 }, all), null);
+  assert.notEqual(await fault({ ...answer, status: 401 }, all), null);
   assert.match(
-    fault({ ...answer, body: UTF8.encode("{}") }, all) ?? "",
+    await fault({ ...answer, body: UTF8.encode("{}") }, all) ?? "",
     /Content-Digest is not that/,
   );
   assert.notEqual(
-    fault({ ...answer, request: { kind: "signed", signature: "b3RoZXI=" } }, all),
+    await fault({ ...answer, request: { kind: "signed", signature: "b3RoZXI=" } }, all),
     null,
   );
-  assert.notEqual(fault({ ...answer, request: ENROLL }, all), null);
+  assert.notEqual(await fault({ ...answer, request: ENROLL }, all), null);
   const enroll = proof(ENROLL);
   for (const change of [{ nonce: "eA==" }, { digest: contentDigest(new Uint8Array()) }]) {
     const request = { ...ENROLL, ...change } as RequestProof;
-    assert.notEqual(fault({ ...enroll.answer, request }, { ...enroll.headers }), null);
+    assert.notEqual(await fault({ ...enroll.answer, request }, { ...enroll.headers }), null);
   }
   // Signed by a key that is not pinned, under the ID of one that is.
   const forged = proof(SIGNED, OTHER);
@@ -90,12 +90,12 @@ Deno.test("verifyAnswer: another status, body, request or key is not proven", ()
     keyId(KEY),
   );
   assert.match(
-    fault(forged.answer, { ...forged.headers, "signature-input": input }) ?? "",
+    await fault(forged.answer, { ...forged.headers, "signature-input": input }) ?? "",
     /does not hold/,
   );
 });
 
-Deno.test("verifyAnswer: every other form of a header proves nothing", () => {
+Deno.test("verifyAnswer: every other form of a header proves nothing", async () => {
   const { answer, headers } = proof();
   const input = headers["signature-input"];
   for (
@@ -124,21 +124,21 @@ Deno.test("verifyAnswer: every other form of a header proves nothing", () => {
       { "signature": `${headers.signature}, ${headers.signature}` },
       { "signature": "pbx=:AAAA:" },
     ]
-  ) assert.notEqual(fault(answer, { ...headers, ...change }), null, JSON.stringify(change));
+  ) assert.notEqual(await fault(answer, { ...headers, ...change }), null, JSON.stringify(change));
   for (const name of ["content-digest", "signature-input", "signature"] as const) {
     const { [name]: _gone, ...rest } = headers;
-    assert.notEqual(fault(answer, rest), null, `without ${name}`);
+    assert.notEqual(await fault(answer, rest), null, `without ${name}`);
   }
 });
 
-Deno.test("verifyAnswer: created is not judged, but it is signed", () => {
+Deno.test("verifyAnswer: created is not judged, but it is signed", async () => {
   const request = SIGNED;
   for (const created of [0, 999_999_999_999_999]) {
     const answer = { status: 200, body: BODY, request };
     const headers = proveAnswer(answer, created, KEY, (bytes) => sign(SEED, bytes));
-    assert.equal(fault(answer, { ...headers }), null);
+    assert.equal(await fault(answer, { ...headers }), null);
     const changed = headers["signature-input"].replace(/created=[0-9]+/, "created=5");
-    assert.notEqual(fault(answer, { ...headers, "signature-input": changed }), null);
+    assert.notEqual(await fault(answer, { ...headers, "signature-input": changed }), null);
   }
 });
 

@@ -97,7 +97,7 @@ Deno.test("verifyAnswer: takes what an independent RFC 9421 has signed", async (
     const proof = Object.fromEntries(
       Object.entries(signed.headers).map(([name, value]) => [name.toLowerCase(), String(value)]),
     );
-    assert.deepEqual(verifyAnswer({ status: 200, body: BODY, request }, proof, [KEY]), {
+    assert.deepEqual(await verifyAnswer({ status: 200, body: BODY, request }, proof, [KEY]), {
       ok: true,
       value: undefined,
     });

@@ -78,12 +78,12 @@ Deno.test("fixtures: no document is longer than a body may be", () => {
   }
 });
 
-Deno.test("fixtures: each release verifies, and its payload is the file beside it", () => {
+Deno.test("fixtures: each release verifies, and its payload is the file beside it", async () => {
   const trusted = LAB_RELEASE_KEYS.map((key) => key.publicKey);
   const envelopes = [...there].filter(([path]) => /^releases\/[0-9.]+\.json$/.test(path));
   assert.ok(envelopes.length >= 2);
   for (const [path, text] of envelopes) {
-    const release = verifyRelease(new TextEncoder().encode(text), nameOf(path), trusted);
+    const release = await verifyRelease(new TextEncoder().encode(text), nameOf(path), trusted);
     assert.ok(release.ok, path);
     const payload = bytesFromBase64(JSON.parse(text).payload);
     assert.equal(
