@@ -2,7 +2,8 @@ import type { JsonValue } from "../../core/json.ts";
 import type { Http } from "../../core/ports/http.ts";
 import type { Random } from "../../core/ports/random.ts";
 import { contentDigest, type RequestProof } from "../../core/protocol/answer_signature.ts";
-import { decodeBase64, encodeBase64 } from "../../core/protocol/base64.ts";
+import { encodeBase64 } from "../../core/protocol/base64.ts";
+import { requestProofOf } from "../request_proof.ts";
 
 /** An answer as it came. */
 export interface Answer {
@@ -111,13 +112,6 @@ function provingHeaders(path: string, body: Uint8Array | undefined, random: Rand
   if (path !== "/enroll" || body === undefined) return plain;
   const nonce = encodeBase64(random.bytes(16));
   return { ...plain, "PBX-Nonce": nonce, "Content-Digest": contentDigest(body) };
-}
-
-function requestProofOf(headers: Readonly<Record<string, string>>): RequestProof | null {
-  const { "PBX-Nonce": nonce, "Content-Digest": digest } = headers;
-  if (nonce !== undefined && digest !== undefined) return { kind: "enroll", nonce, digest };
-  const signature = headers["PBX-Signature"] ?? "";
-  return decodeBase64(signature)?.length === 64 ? { kind: "signed", signature } : null;
 }
 
 function jsonOf(body: Uint8Array): JsonValue | undefined {

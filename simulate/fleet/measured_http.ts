@@ -2,11 +2,13 @@ import { isJsonObject } from "../../core/json.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Http, HttpAnswer, HttpError } from "../../core/ports/http.ts";
 import { parseBody } from "../../core/protocol/json_body.ts";
+import { type AnswerWork, verifyAnswer } from "../../core/protocol/answer_signature.ts";
 import type { Result } from "../../core/result.ts";
 import type { Recorder } from "../report/recorder.ts";
 import type { Endpoint } from "../report/report.ts";
 import type { AgentWatch } from "./agent_watch.ts";
 import type { Weather } from "./weather.ts";
+import { requestProofOf } from "../request_proof.ts";
 
 /** What measuring the requests of one agent needs. */
 export interface MeasureOptions {
@@ -21,6 +23,9 @@ export interface MeasureOptions {
   readonly ended: (at: number) => void;
   /** The agent's clock is wrong on purpose. */
   readonly isSkewed: () => boolean;
+  /** What proves the portal's answers, and by which means; without keys they need no proof. */
+  readonly portalKeys: readonly Uint8Array[];
+  readonly answerWork: AnswerWork;
 }
 
 type Exchange = Result<HttpAnswer, HttpError>;
@@ -45,8 +50,10 @@ export function measureHttp(options: MeasureOptions): Http {
       // Ended by the simulation itself: no answer was due.
       if (!exchange.ok && exchange.error.code === "aborted") return exchange;
 
-      const succeeded = exchange.ok && exchange.value.status >= 200 && exchange.value.status < 300;
-      const code = succeeded ? "" : codeOf(exchange);
+      const isProven = await isAsProven(exchange, request.headers, options);
+      const succeeded = exchange.ok && exchange.value.status >= 200 &&
+        exchange.value.status < 300 && isProven;
+      const code = succeeded ? "" : isProven ? codeOf(exchange) : "answer_unproven";
       const isOurs = fate.kind !== "none" || (code === "clock_skew" && options.isSkewed());
       const outcome = succeeded && fate.kind === "none" ? { kind: "success" } as const : {
         kind: isOurs ? "provoked" : "error",
@@ -58,6 +65,20 @@ export function measureHttp(options: MeasureOptions): Http {
       return { ok: false, error: { code: "cut", message: "the answer was lost by the profile" } };
     },
   };
+}
+
+/** Whether agents use the answer as it is: nothing of one under 500 that no key proves. */
+async function isAsProven(
+  exchange: Exchange,
+  headers: Readonly<Record<string, string>>,
+  { portalKeys, answerWork }: Pick<MeasureOptions, "portalKeys" | "answerWork">,
+): Promise<boolean> {
+  if (portalKeys.length === 0 || !exchange.ok || exchange.value.status >= 500) return true;
+  const request = requestProofOf(headers);
+  // Not the portal's: the metadata service, for example.
+  if (request === null) return true;
+  const { status, headers: proof, body } = exchange.value;
+  return (await verifyAnswer({ status, body, request }, proof, portalKeys, answerWork)).ok;
 }
 
 function endpointOf(url: string): Endpoint {

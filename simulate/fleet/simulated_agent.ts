@@ -3,6 +3,7 @@ import { createNodeRandom } from "../../adapters/node/random.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import type { Http } from "../../core/ports/http.ts";
 import type { Random } from "../../core/ports/random.ts";
+import { decodeBase64 } from "../../core/protocol/base64.ts";
 import type { KeyWork } from "../../core/protocol/key_work.ts";
 import { createNode, type SimulatedNode } from "../node/node.ts";
 import type { NodeName } from "../node/node_name.ts";
@@ -76,6 +77,7 @@ export function createSimulatedAgent(shared: Shared, index: number): SimulatedAg
   // Keys are real ones: nobody may guess them, and no run repeats those of another.
   const random: Random = { fraction, bytes: createNodeRandom().bytes };
   const drawn = drawNode(profile, random);
+  const portalKeys = shared.portalKeys.map(decodeBase64).filter((key) => key !== null);
   const watch = watchAgent({
     name: `agent ${index}`,
     recorder,
@@ -115,6 +117,8 @@ export function createSimulatedAgent(shared: Shared, index: number): SimulatedAg
       dueSince: () => due,
       ended: (at) => due = at,
       isSkewed: () => isSkewed,
+      portalKeys,
+      answerWork: shared.keyWork,
     });
   }
 

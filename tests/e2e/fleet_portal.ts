@@ -1,5 +1,6 @@
 import { createNodeClock } from "../../adapters/node/clock.ts";
 import { createNodeRandom } from "../../adapters/node/random.ts";
+import { portalKeysOf } from "../../adapters/portal/answer_key.ts";
 import { parseReleaseKeys } from "../../adapters/portal/release_keys.ts";
 import { startPortal } from "../../adapters/portal/server.ts";
 
@@ -7,6 +8,8 @@ import { startPortal } from "../../adapters/portal/server.ts";
 export interface FleetPortal {
   /** The flags by which a simulation finds it. */
   readonly flags: readonly string[];
+  /** The same for agents that take its answers only where they are proven. */
+  readonly provenFlags: readonly string[];
   /** How many agents it has enrolled. */
   agents(): number;
   close(): Promise<void>;
@@ -24,8 +27,11 @@ export async function startFleetPortal(): Promise<FleetPortal> {
     log: { write: () => {} },
     releaseKeys: parseReleaseKeys(await Deno.readTextFile(KEYS)),
   });
+  const flags = ["--portal", running.url, "--admin", running.adminUrl];
+  const keys = portalKeysOf(running.portal.answerKey);
   return {
-    flags: ["--portal", running.url, "--admin", running.adminUrl],
+    flags,
+    provenFlags: [...flags, ...keys.flatMap((key) => ["--portal-key", key])],
     agents: () => running.portal.state.agents.size,
     close: running.close,
   };

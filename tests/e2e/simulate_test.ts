@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { keyOf, portalKeysOf } from "../../adapters/portal/answer_key.ts";
+import { Secret } from "../../core/secret.ts";
 import { Report } from "../../simulate/report/report.ts";
 import { startFleetPortal } from "./fleet_portal.ts";
 import { runSimulator, startSimulator } from "./simulator.ts";
@@ -25,6 +27,32 @@ Deno.test("simulate: a fleet enrolls and syncs, and a limit that does not hold i
     assert.match(stderr, /NOT HELD +sync\.p50<1us/);
   } finally {
     await Deno.remove(folder, { recursive: true });
+    await portal.close();
+  }
+});
+
+Deno.test("simulate: a fleet with --portal-key takes proven answers, and no others", async () => {
+  const portal = await startFleetPortal();
+  const run = async (flags: readonly string[], agents: number) => {
+    const { code, stdout, stderr } = await runSimulator([
+      ...flags,
+      ...["--agents", String(agents), "--duration", "4s", "--ramp", "0s", "--cycle", "1s"],
+      ...["--slo", "enrolled>=100%,errors<1", "--report", "-"],
+    ]);
+    return { code, stderr, report: Report.parse(JSON.parse(stdout)) };
+  };
+  try {
+    const proven = await run(portal.provenFlags, 3);
+    assert.equal(proven.code, 0, proven.stderr);
+    assert.ok((proven.report.endpoints.sync?.succeeded ?? 0) > 3);
+    const [strange] = portalKeysOf(keyOf(new Secret(new Uint8Array(32).fill(5))));
+    const unproven = await run([...portal.flags, "--portal-key", strange ?? ""], 2);
+    assert.equal(unproven.code, 3, unproven.stderr);
+    assert.equal(unproven.report.agents.enrolled, 0);
+    assert.deepEqual(Object.keys(unproven.report.errors), [
+      "answer_unproven",
+    ]);
+  } finally {
     await portal.close();
   }
 });
