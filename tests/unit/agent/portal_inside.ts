@@ -2,6 +2,8 @@ import { bytesToHex } from "@noble/hashes/utils.js";
 import { createFakeRandom } from "../../../adapters/fake/random.ts";
 import type { FakeReply } from "../../../adapters/fake/http.ts";
 import { nativeKeyOf, portalKeysOf } from "../../../adapters/portal/answer_key.ts";
+import { createNativeSealing } from "../../../adapters/native_sealing.ts";
+import { createNativeSigning } from "../../../adapters/native_signing.ts";
 import { answerAgent } from "../../../adapters/portal/answer_agent.ts";
 import { Fault, mergePatch } from "../../../adapters/portal/faults.ts";
 import { firstCluster } from "../../../adapters/portal/first_cluster.ts";
@@ -69,6 +71,8 @@ export function createPortalInside(clock: Clock): PortalInside {
     random,
     releaseKeys: RELEASE_KEYS,
     answerKey: ANSWER_KEY,
+    verify: createNativeSigning().verify,
+    seal: createNativeSealing().seal,
   });
   const around = { portal, sleep: (ms: number) => clock.sleep(ms), log: { write() {} } };
 

@@ -15,6 +15,7 @@ import { createFakeS3 } from "../../../adapters/fake/s3.ts";
 import { createFakeServers } from "../../../adapters/fake/servers.ts";
 import { createFakeSnapshotFile } from "../../../adapters/fake/snapshot_file.ts";
 import { createFakeSystemd, type FakeSystemd } from "../../../adapters/fake/systemd.ts";
+import { createNativeKeyWork } from "../../../adapters/native_key_work.ts";
 import { runAgent, type RunEnd } from "../../../core/agent/run.ts";
 import { readStatus, type Status } from "../../../core/agent/status.ts";
 import type { Ports } from "../../../core/ports/mod.ts";
@@ -34,6 +35,8 @@ import {
 
 /** The start of every test: a Thursday night in Berlin, between its cluster's maintenance windows. */
 export const START = Date.parse("2026-01-01T12:00:00Z");
+/** By the runtime: a contract says that it computes what JavaScript does (tests/contract/key_work_test.ts). */
+const KEY_WORK = createNativeKeyWork();
 /** How long the fake k3s takes from its start to an API that answers, milliseconds. */
 const API_AFTER_MS = 3_000;
 
@@ -247,6 +250,7 @@ export function createWorld(options: WorldOptions = {}): World {
           releaseKeys: options.releaseKeys ?? RELEASE_PUBLIC_KEYS,
           sha256: () => Promise.resolve("a".repeat(64)),
         },
+        ...KEY_WORK,
       }).then(
         (how) => void (mine === process && (end = how)),
         (error) => void (mine === process && (end = { kind: "crashed", error })),
