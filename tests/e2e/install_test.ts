@@ -116,6 +116,34 @@ check(
   },
 );
 
+check(
+  "install: on an enrolled node the unit is replaced, and the agent restarted by nobody",
+  async () => {
+    await inInstallWorld(async (world) => {
+      await world.write(IDENTITY, identity("c1", "n1"));
+      await world.write(CONFIG_FILE, CONFIG);
+      await world.write(AGENT, new TextDecoder().decode(program("10.0.0")), 0o755);
+      await world.write(UNIT_FILE, "[Service]\nProtectHome=yes\n", 0o644);
+      const { code, stdout } = await world.install();
+      assert.equal(code, 0);
+      assert.match(stdout, /until it is restarted: 'systemctl restart pbx-agent\.service'/);
+      assert.equal((await world.read(UNIT_FILE)).replaceAll(world.root, ""), UNIT);
+      assert.equal(await world.systemctl(), `${ENABLED}start pbx-agent.service\n`);
+      assert.doesNotMatch((await world.install()).stdout, /restarted/);
+    });
+  },
+);
+
+check("install: where keys wait for their enrollment, a new unit is used at once", async () => {
+  await inInstallWorld(async (world) => {
+    await world.install(CONFIG);
+    await world.write(UNIT_FILE, "[Service]\n", 0o644);
+    await world.systemctl();
+    await world.install(CONFIG);
+    assert.equal(await world.systemctl(), `${ENABLED}restart pbx-agent.service\n`);
+  });
+});
+
 check("install: on an enrolled node a program that does not run is replaced", async () => {
   await inInstallWorld(async (world) => {
     await world.write(IDENTITY, identity("c1", "n1"));

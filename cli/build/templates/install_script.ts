@@ -156,13 +156,21 @@ if [ -n "$config" ] && { [ -z "$bound" ] || [ ! -s ${CONFIG_FILE} ]; }; then
 fi
 chmod 0600 ${CONFIG_FILE}
 
+old_unit=$(cat ${AGENT_UNIT_FILE} 2> /dev/null) || old_unit=
 put 0644 ${AGENT_UNIT_FILE} << 'UNIT'
 ${UNIT}UNIT
+other_unit=
+[ "$(cat ${AGENT_UNIT_FILE})" = "$old_unit" ] || other_unit=yes
+# A restart would cut short a restore that a bound agent carries out: its administrator chooses the time.
+[ -n "$bound" ] || changed=$changed$other_unit
 sync
 exec 9>&-
 systemctl daemon-reload
 systemctl enable ${AGENT_UNIT}
 if [ -n "$changed" ]; then systemctl restart ${AGENT_UNIT}; else systemctl start ${AGENT_UNIT}; fi
+if [ -n "$other_unit" ] && [ -z "$changed" ]; then
+  say "the unit is a new one, and the agent runs in the one before until it is restarted: 'systemctl restart ${AGENT_UNIT}', while no operation runs"
+fi
 say "pbx-agent is installed and started; see 'systemctl status ${AGENT_UNIT}' and '$program status --text'"
 `;
 }
