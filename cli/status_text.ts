@@ -47,6 +47,7 @@ export function statusText(status: WholeStatus): string {
       status.pending.k3s_restart ? `pending: ${status.pending.reason ?? ""}` : "none pending",
     ],
   ];
+  rows.push(...registriesRows(status));
   rows.push(...updateRows(status), ...slotRows(status));
   rows.push(...custodyRows(status), ...operationRows(status), ...holdRows(status));
   rows.push(...asideRows(status));
@@ -67,6 +68,25 @@ export function statusText(status: WholeStatus): string {
   for (const problem of status.problems) rows.push(["problem", problem]);
   // Some of it are words of the portal.
   return rows.map(([name, value]) => `${name.padEnd(10)} ${printable(value)}\n`).join("");
+}
+
+/** Where images come from; nothing where the desired state does not say. */
+function registriesRows({ registries }: WholeStatus): [string, string][] {
+  if (registries === null) return [];
+  const { mirrors, credentials, file } = registries;
+  const state = {
+    own: "registries.yaml is written",
+    absent: "registries.yaml is not written yet",
+    foreign: "registries.yaml is not the agent's, so they do not apply",
+  };
+  return [
+    ["registries", state[file]],
+    ...Object.entries(mirrors).map(([host, endpoints]): [string, string] => [
+      "",
+      `${host} from ${endpoints.length === 0 ? "itself" : endpoints.join(", ")}`,
+    ]),
+    ...credentials.map((host): [string, string] => ["", `credentials for ${host}`]),
+  ];
 }
 
 /** What there is to say of own updates; nothing where there is nothing. */

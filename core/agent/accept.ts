@@ -1,5 +1,6 @@
 import type { ConditionCode } from "../protocol/conditions.ts";
 import { checkOptions } from "./check_options.ts";
+import { checkRegistries } from "./check_registries.ts";
 import type { KnownBoxes } from "../protocol/bound_box.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
@@ -9,6 +10,7 @@ import { changesOf, noteAccepted } from "./desired_changes.ts";
 import { judgeRelease } from "./release_guard.ts";
 import type { AgeVerdict } from "../protocol/release_age.ts";
 import type { Releases } from "./releases.ts";
+import { ok } from "../result.ts";
 
 /** The conditions that say why an offered desired state is not used. At most one holds at a time. */
 const REFUSALS: readonly ConditionCode[] = [
@@ -16,6 +18,7 @@ const REFUSALS: readonly ConditionCode[] = [
   "undecryptable_secret",
   "misplaced_secret",
   "invalid_desired_state",
+  "registries_refused",
   "release_expired",
   "release_below_minimum",
   "manifest_rejected",
@@ -69,8 +72,14 @@ export async function accept(
     return "done";
   }
 
-  // Whether it is approved is judged last: nobody touches a token for what is refused all the same.
   const hasKeys = context.config.trust.approvalKeys.length > 0;
+  const registries = hasKeys ? ok(undefined) : checkRegistries(offered.state, release.value);
+  if (!registries.ok) {
+    await refuse(context, "registries_refused", registries.error);
+    return "done";
+  }
+
+  // Whether it is approved is judged last: nobody touches a token for what is refused all the same.
   const age = await judgeRelease(context, releases, release.value, hasKeys);
   if (age.kind === "refused") {
     await refuse(context, age.code, age.message);

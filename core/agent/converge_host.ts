@@ -1,32 +1,25 @@
-import { DROP_IN_PATHS, type DropIn, dropIns } from "../host/drop_ins.ts";
 import {
   type DropInHashes,
-  dropInHashes,
   mayRestart,
   type PendingRestart,
   pendingRestart,
 } from "../host/restart.ts";
 import { openRestartWatch, type RestartWatch } from "../host/restart_watch.ts";
 import { type nextWindow, openWindowSearch } from "../host/windows.ts";
-import type { HostSettings } from "../protocol/desired_state.ts";
 import type { Disk } from "../ports/disk.ts";
-import { writeDocument } from "../state/durable.ts";
 import { otherCluster, whyNotAgent } from "../state/custody.ts";
 import { K3S_UNIT } from "../state/paths.ts";
 import type { State } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
 import { custodyBy, custodyOfNode, lookAtCluster } from "./custody.ts";
-
-/** Drop-ins are small; a larger file is not one of ours. */
-const MAX_DROP_IN_BYTES = 64 * 1024;
-const UTF8 = new TextDecoder();
+import { openHostFiles, readDropInHashes } from "./host_files.ts";
 
 /** Keeps the host's configuration at the desired state (operations.md, Host). */
 export interface HostKeeper {
   /**
-   * Brings k3s's drop-ins to what the desired state says, and restarts k3s for them where that is allowed
-   * now. What cannot be written is tried again in the next cycle.
+   * Brings k3s's drop-ins and registries.yaml to what the desired state says, and restarts k3s for them
+   * where that is allowed now. What cannot be written is tried again in the next cycle.
    */
   converge(context: BoundContext): Promise<void>;
   /**
@@ -41,21 +34,10 @@ export interface HostKeeper {
 
 /** A keeper that makes and hashes nothing twice: a cycle in which nothing differs only reads. */
 export function openHostKeeper(): HostKeeper {
-  const hashesOf = openHasher();
+  const files = openHostFiles();
   const watch = openRestartWatch();
   const search = openWindowSearch();
   let restart: { readonly at: number; isFresh: boolean } | null = null;
-  let made: { readonly of: HostSettings; readonly files: readonly WantedFile[] } | null = null;
-
-  function wanted(host: HostSettings): readonly WantedFile[] {
-    if (made?.of === host) return made.files;
-    const files = dropIns(host).map((file) => ({
-      ...file,
-      bytes: new TextEncoder().encode(file.content),
-    }));
-    made = { of: host, files };
-    return files;
-  }
 
   return {
     async converge(context) {
@@ -63,13 +45,7 @@ export function openHostKeeper(): HostKeeper {
       if (desired === undefined) return;
       // Its k3s is another cluster's now: a drop-in would change that one at its next start.
       if (otherCluster(await custodyOfNode(context)) !== null) return;
-      const files = wanted(desired.host);
-      let isThere = true;
-      for (const file of files) isThere = await writeDropIn(context, file) && isThere;
-      // What was read to be compared need not be read again to be hashed.
-      const current = isThere
-        ? hashesOf(files)
-        : await readDropInHashes(context.ports.disk, hashesOf);
+      const current = await files.bring(context, desired.host);
       if (await restartIfDue(context, current, { watch, search })) {
         restart = { at: context.ports.clock.monotonic(), isFresh: true };
       }
@@ -82,42 +58,23 @@ export function openHostKeeper(): HostKeeper {
       else restart.isFresh = false;
       return restart !== null;
     },
-    pending: ({ ports, store }) => readPendingRestart(ports.disk, store.state, hashesOf),
+    pending: async ({ ports, store }) =>
+      isBeforeStart(store.state)
+        ? { pending: false }
+        : restartPending(store.state, await files.hashes(ports.disk)),
   };
 }
 
 /** How long k3s may take to be up again, milliseconds. */
 const RESTART_MS = 180_000;
 
-interface WantedFile extends DropIn {
-  readonly bytes: Uint8Array;
-}
-
-/** Hashes drop-ins, each content once. */
-function openHasher(): typeof dropInHashes {
-  let last: readonly DropIn[] = [];
-  let hashes = dropInHashes(last);
-  return (files) => {
-    const isSame = files.length === last.length &&
-      files.every(({ path, content }, at) =>
-        path === last[at]?.path && content === last[at].content
-      );
-    if (!isSame) {
-      hashes = dropInHashes(files);
-      last = files;
-    }
-    return hashes;
-  };
-}
-
 /** Whether k3s runs with other drop-ins than those on the disk. Before its first start: never. */
 export async function readPendingRestart(
   disk: Disk,
   state: State,
-  hashesOf = dropInHashes,
 ): Promise<PendingRestart> {
   if (isBeforeStart(state)) return { pending: false };
-  return restartPending(state, await readDropInHashes(disk, hashesOf));
+  return restartPending(state, await readDropInHashes(disk));
 }
 
 function restartPending(state: State, current: DropInHashes): PendingRestart {
@@ -127,35 +84,6 @@ function restartPending(state: State, current: DropInHashes): PendingRestart {
 
 function isBeforeStart({ first_start }: State): boolean {
   return first_start === "configure" || first_start === "start";
-}
-
-/** The hashes of the agent's drop-ins as they are on the disk. */
-export async function readDropInHashes(
-  disk: Disk,
-  hashesOf = dropInHashes,
-): Promise<DropInHashes> {
-  const files: DropIn[] = [];
-  for (const path of DROP_IN_PATHS) {
-    const read = await disk.read(path, MAX_DROP_IN_BYTES);
-    if (read.ok && read.value !== null) {
-      files.push({ path, content: UTF8.decode(read.value) });
-    }
-  }
-  return hashesOf(files);
-}
-
-/** Whether the file was there as it has to be; else it is written. */
-async function writeDropIn(context: BoundContext, file: WantedFile): Promise<boolean> {
-  const { disk, log } = context.ports;
-  const read = await disk.read(file.path, MAX_DROP_IN_BYTES);
-  if (read.ok && read.value !== null && sameBytes(read.value, file.bytes)) return true;
-  const written = await writeDocument(disk, file.path, file.bytes);
-  if (written.ok) {
-    log.write("info", "drop_in_written", `${file.path} is what the desired state says`);
-  } else {
-    log.write("error", "drop_in_not_written", written.error.message);
-  }
-  return false;
 }
 
 /** True where k3s was told to restart just now. */
@@ -221,12 +149,6 @@ async function whyStopped({ ports, store }: BoundContext): Promise<string | null
   return await ports.systemd.unitState(K3S_UNIT) === "inactive"
     ? `${K3S_UNIT} is stopped, and reads it when it is started`
     : null;
-}
-
-function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
-  if (left.length !== right.length) return false;
-  for (let at = 0; at < left.length; at++) if (left[at] !== right[at]) return false;
-  return true;
 }
 
 /** The ID of the operation that runs; k3s is not restarted under it. */

@@ -21,7 +21,7 @@ import {
 import { mayUseFirstTarget } from "./desired_changes.ts";
 import { openClusterSecrets } from "./cluster_secrets.ts";
 import { applySecrets } from "./converge_cluster.ts";
-import { readDropInHashes } from "./converge_host.ts";
+import { readDropInHashes } from "./host_files.ts";
 import { dropToken } from "./drop_token.ts";
 import { type FirstConfigs, judgeAuthority } from "./first_config.ts";
 

@@ -11,17 +11,18 @@ import type { SealingKey } from "../protocol/sealing.ts";
 import type { ClusterSecrets } from "../protocol/secrets.ts";
 import type { AddonReport } from "../protocol/sync.ts";
 import { fail, ok, type Result } from "../result.ts";
-import { mayWrite, whyNotAgent } from "../state/custody.ts";
+import { mayWrite, otherCluster, whyNotAgent } from "../state/custody.ts";
 import type { Found } from "../state/durable.ts";
 import { loadIdentity } from "../state/identity.ts";
 import { readOnlyDisk } from "../state/read_only_disk.ts";
 import { loadState } from "../state/store.ts";
 import { custodyBy, readClusterUid } from "./custody.ts";
 import { openClusterSecrets } from "./cluster_secrets.ts";
+import { type HostChange, planHostFiles } from "./host_files.ts";
 import { sealingKeysOf } from "./identity_holder.ts";
 import { readRelease } from "./releases.ts";
 
-/** What the next cycle would change in the cluster. It holds no secret and no part of one. */
+/** What the next cycle would change on the host and in the cluster. It holds no secret and no part of one. */
 export interface PlanView {
   readonly revision: number;
   readonly release: string;
@@ -29,6 +30,8 @@ export interface PlanView {
   readonly servers: number;
   /** Why nothing at all would be written, for people; null where the agent may act. */
   readonly withheld: string | null;
+  /** The files of k3s's configuration; each server writes its own. */
+  readonly host: readonly HostChange[];
   /** The cluster's own Secrets. */
   readonly secrets: readonly Change[];
   readonly addons: readonly {
@@ -87,6 +90,11 @@ export async function readPlan(
   if (!uid.ok) return fail(`the cluster could not be read: ${uid.error.message}`);
   const look = { seen: uid.value, hold: await readHoldFile({ disk }) };
   const custody = custodyBy(state.value, look);
+  const keys = sealingKeysOf(identity.value);
+  const host = otherCluster(custody) === null
+    ? await planHostFiles(disk, state.value, desired.host, keys)
+    : ok([]);
+  if (!host.ok) return host;
   if (!mayWrite(custody)) {
     const withheld = whyNotAgent(custody) ?? NOT_PROVEN;
     const addons = desired.addons.map(({ name }) => ({
@@ -94,9 +102,8 @@ export async function readPlan(
       state: "pending" as const,
       changes: [],
     }));
-    return ok({ ...shared, withheld, secrets: [], addons });
+    return ok({ ...shared, withheld, host: host.value, secrets: [], addons });
   }
-  const keys = sealingKeysOf(identity.value);
   const secrets = await planSecrets(k8s, desired.secrets, keys);
   if (!secrets.ok) return secrets;
   const place = { clusterId: binding.cluster_id, nodeName: binding.node_name };
@@ -107,6 +114,7 @@ export async function readPlan(
   return ok({
     ...shared,
     withheld: null,
+    host: host.value,
     secrets: secrets.value,
     addons: plans.value.map(viewOf),
   });

@@ -20,6 +20,7 @@ import { EMPTY_STATE, type Stage, type State } from "../state/state.ts";
 import { loadState } from "../state/store.ts";
 import { custodyBy } from "./custody.ts";
 import { readPendingRestart } from "./converge_host.ts";
+import { readRegistries, type RegistriesStatus } from "./host_files.ts";
 import { evidenceOf, hasMove, stageAtStart } from "./life.ts";
 import { otherServer } from "./server_guard.ts";
 
@@ -51,6 +52,8 @@ export interface Status {
     readonly agent_version: string;
   } | null;
   readonly pending: { readonly k3s_restart: boolean; readonly reason?: string };
+  /** Where images come from instead; null where the desired state does not say. */
+  readonly registries: RegistriesStatus | null;
   /** What is under way or failed of own updates: from, to, step, deadline, when it is tried again. */
   readonly update: State["update"];
   readonly conditions: readonly Condition[];
@@ -150,6 +153,7 @@ export async function readStatus(realDisk: Disk, askServer: AskServer = notAsked
     pending: pending.pending
       ? { k3s_restart: true, reason: pending.reason }
       : { k3s_restart: false },
+    registries: await readRegistries(disk, state),
     update: state.update,
     conditions: state.conditions,
     operation: operation === null ? null : operationStatus(operation),

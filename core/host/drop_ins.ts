@@ -17,7 +17,9 @@ const INGRESS = `${DROP_IN_DIRECTORY}/50-pbx-ingress.yaml`;
 /** Every drop-in that the agent writes. */
 export const DROP_IN_PATHS: readonly string[] = [SNAPSHOTS, INGRESS];
 
-const HEADER = " Managed by pbx-agent. Changes made here are overwritten; change it in the portal.";
+/** The comment that every file of the agent in k3s's configuration begins with. */
+export const HEADER =
+  " Managed by pbx-agent. Changes made here are overwritten; change it in the portal.";
 
 /**
  * The two drop-ins that carry out the host settings. The same settings give the same bytes, so whether a

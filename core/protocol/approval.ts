@@ -81,7 +81,7 @@ export function approvalText({ cluster, node, subject, expires }: ApprovalFacts)
 }
 
 /** Every sealed box as `{"sealed":true}`: people approve where a secret goes, and a box is new each time. */
-function withoutBoxes(value: JsonValue): JsonValue {
+export function withoutBoxes(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(withoutBoxes);
   if (!isJsonObject(value)) return value;
   if (Object.keys(value).length === 1 && typeof value["sealed"] === "string") {

@@ -5,6 +5,7 @@ import { type ApprovalSubject, approvalText } from "./approval.ts";
 import { neededChanges, targetOf } from "./approved_changes.ts";
 import { subjectOf } from "./approved_operations.ts";
 import { isCronSchedule } from "./cron.ts";
+import { type NamedRegistries, Registries, shownRegistries } from "./registries.ts";
 import { describeIssue } from "./schema_error.ts";
 
 /** What a text is asked for: who it is for, and until when. */
@@ -19,6 +20,8 @@ export interface TextRequest {
    * the agent does not know its newest.
    */
   readonly olderRelease: { readonly from: JsonObject | null; readonly to: JsonObject } | null;
+  /** The registries that the release of the desired state names; none where that is not known. */
+  readonly namedRegistries?: NamedRegistries;
 }
 
 /** A text to sign. `what` names the change; null for an operation. */
@@ -42,7 +45,7 @@ const Snapshots = z.looseObject({
 });
 const Desired = z.object({
   secrets: z.object({ etcd_s3: Settings.optional() }),
-  host: z.object({ snapshots: Snapshots }),
+  host: z.object({ snapshots: Snapshots, registries: Registries.optional() }),
 });
 const Asked = z.object({
   id: z.string(),
@@ -69,7 +72,7 @@ export function approvalTexts(
 
 function subjectsOf(
   document: JsonValue,
-  { accepted, olderRelease }: TextRequest,
+  { accepted, olderRelease, namedRegistries = [] }: TextRequest,
 ): Result<readonly ApprovalSubject[], string> {
   const before = accepted === null ? null : Desired.safeParse(boxed(accepted));
   if (before?.success === false) {
@@ -89,9 +92,10 @@ function subjectsOf(
       {
         s3Target: secrets?.etcd_s3 === undefined ? undefined : targetOf(secrets.etcd_s3),
         snapshots: host?.snapshots ?? null,
+        registries: host?.registries === undefined ? null : shownRegistries(host.registries),
       },
       desired.data,
-      null,
+      { s3Target: null, registries: namedRegistries },
     ),
   ];
   if (olderRelease !== null) {

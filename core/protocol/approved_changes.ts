@@ -2,11 +2,19 @@ import * as z from "zod";
 import type { JsonObject, JsonValue } from "../json.ts";
 import { firingsInYear } from "./cron.ts";
 import { canonicalJson } from "./jcs.ts";
+import {
+  hostsOf,
+  isNamedHost,
+  type NamedRegistries,
+  type Registries,
+  type ShownRegistries,
+  shownRegistries,
+} from "./registries.ts";
 import { S3Folder } from "./s3_target.ts";
 
 /**
  * The changes of the desired state that the owner has to approve (trust.md T4): a function from what was
- * accepted and what is offered to what is asked for. `registries` joins this list with that member.
+ * accepted and what is offered to what is asked for.
  */
 export const APPROVED_CHANGES = [
   "s3_target",
@@ -79,19 +87,29 @@ export interface AcceptedFacts {
   readonly s3Target: EffectiveS3Target | null | undefined;
   /** Null where no desired state was accepted. */
   readonly snapshots: Snapshots | null;
+  /** Null where there are none. */
+  readonly registries: ShownRegistries | null;
 }
 
 /** What is offered, as far as it may need an approval. */
 export interface OfferedFacts {
   readonly secrets: { readonly etcd_s3?: S3Settings | undefined };
-  readonly host: { readonly snapshots: Snapshots };
+  readonly host: { readonly snapshots: Snapshots; readonly registries?: Registries | undefined };
+}
+
+/** What is allowed without an approval. */
+export interface AllowedFacts {
+  /** `s3_target` of config.yaml. */
+  readonly s3Target: EffectiveS3Target | null;
+  /** The registries that the offered release names: the owner need not approve credentials for them. */
+  readonly registries: NamedRegistries;
 }
 
 /** The changes that need an approval; `older_release` is judged where releases are. */
 export function neededChanges(
   accepted: AcceptedFacts,
   { secrets, host }: OfferedFacts,
-  configured: EffectiveS3Target | null,
+  { s3Target: configured, registries: named }: AllowedFacts,
 ): readonly NeededChange[] {
   const changes: NeededChange[] = [];
   const to = secrets.etcd_s3 === undefined ? null : targetOf(secrets.etcd_s3);
@@ -100,6 +118,15 @@ export function neededChanges(
   const isConfigured = isFirst && configured !== null && isSameTarget(to, configured);
   if (!isSameTarget(from, to) && !isConfigured) {
     changes.push({ kind: "change", what: "s3_target", from, to });
+  }
+  const registries = host.registries === undefined ? null : shownRegistries(host.registries);
+  if (isOtherSource(accepted.registries ?? {}, registries ?? {}, named)) {
+    changes.push({
+      kind: "change",
+      what: "registries",
+      from: accepted.registries as JsonObject | null,
+      to: registries as JsonObject | null,
+    });
   }
   const { snapshots } = accepted;
   if (snapshots !== null && areFewer(snapshots, host.snapshots)) {
@@ -111,6 +138,22 @@ export function neededChanges(
     });
   }
   return changes;
+}
+
+/**
+ * Whether images would come from elsewhere: another mirror, one less, or credentials for a registry that
+ * is not allowed. Credentials of a registry that the release names, or that is in use, are the portal's.
+ */
+function isOtherSource(
+  before: ShownRegistries,
+  after: ShownRegistries,
+  named: NamedRegistries,
+): boolean {
+  const mirrors = ({ mirrors = {} }: ShownRegistries) => canonicalJson(mirrors);
+  if (mirrors(before) !== mirrors(after)) return true;
+  const inUse = hostsOf(before);
+  return Object.keys(after.configs ?? {})
+    .some((host) => !inUse.includes(host) && !isNamedHost(host, named));
 }
 
 function areFewer(before: Snapshots, after: Snapshots): boolean {

@@ -88,6 +88,24 @@ export const CONDITION_TABLE: Readonly<Record<ConditionCode, ConditionFacts>> = 
     meaning: "the wanted release is below the minimum that a signed release has set",
     wayOut: "the portal must offer a release that is not below it; no approval changes that",
   },
+  registries_refused: {
+    title: "Registry refused",
+    severity: "error",
+    meaning:
+      "the portal wants images from a registry or endpoint that the release does not name; nothing of its " +
+      "desired state is used",
+    wayOut:
+      "the message names it: a signed release must name it (`k3s.registries`), or `approval_keys` and the " +
+      "owner's approval",
+  },
+  k3s_setting_refused: {
+    title: "Setting not applied",
+    severity: "warning",
+    meaning:
+      "a file of k3s's configuration that the agent did not write keeps a setting from being applied; it stays " +
+      "as it is",
+    wayOut: "remove the file that the message names, or take the setting out of the desired state",
+  },
   invalid_operation: {
     title: "Invalid operation",
     severity: "error",

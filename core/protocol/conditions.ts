@@ -32,6 +32,8 @@ export const CONDITION_CODES = [
   "k3s_config_refused",
   "unsigned_manifest",
   "pin_mismatch",
+  "registries_refused",
+  "k3s_setting_refused",
 ] as const;
 
 /** A condition's code. */

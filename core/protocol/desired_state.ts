@@ -2,6 +2,7 @@ import * as z from "zod";
 import { Approvals } from "./approval.ts";
 import { isCronSchedule } from "./cron.ts";
 import { DnsLabel, ReleaseVersion } from "./identifiers.ts";
+import { Registries } from "./registries.ts";
 import { Sealed } from "./sealed.ts";
 import { ClusterSecrets, StoredClusterSecrets } from "./secrets.ts";
 import { isTimeZone } from "./time_zone.ts";
@@ -24,7 +25,7 @@ export const Maintenance = z.object({
 });
 export type Maintenance = z.infer<typeof Maintenance>;
 
-/** k3s's settings that the portal changes while the cluster runs; they become drop-ins. */
+/** k3s's settings that the portal changes while the cluster runs: drop-ins, and registries.yaml. */
 export const HostSettings = z.object({
   snapshots: z.object({
     schedule: z.string().refine(isCronSchedule, "is no five-field cron schedule"),
@@ -32,6 +33,8 @@ export const HostSettings = z.object({
     compress: z.boolean(),
   }),
   ingress: z.enum(["traefik", "none"]),
+  /** Where images come from, and with which credentials; absent: k3s's own defaults. */
+  registries: Registries.optional(),
 });
 export type HostSettings = z.infer<typeof HostSettings>;
 

@@ -9,6 +9,7 @@ import {
   type MisplacedSecret,
   readBoxText,
 } from "./bound_box.ts";
+import { SEALED_CREDENTIALS } from "./registries.ts";
 import { openWhole, type SealingKey, type UndecryptableSecret } from "./sealing.ts";
 
 /** A sealed box, and where it stands in its document, such as `desired.secrets.hcloud.token`. */
@@ -73,6 +74,8 @@ export function scanSyncAnswer(body: JsonValue): Result<readonly SealedAt[], Uns
   const ofDesired = collect([
     ...walk(root, ["desired"]).flatMap(clusterSecrets),
     ...walk(root, ["desired", "addons"]).flatMap(entries).flatMap(secretOptions),
+    ...walk(root, ["desired", "host", "registries", "configs"]).flatMap(entries)
+      .flatMap((credentials) => members(credentials, [], SEALED_CREDENTIALS)),
   ], ({ steps }) => desiredPosition(steps.slice(1), desired?.value ?? null));
   if (!ofDesired.ok) return ofDesired;
   const [id] = walk(root, ["operation", "id"]);
@@ -88,9 +91,15 @@ export function enrollPosition(steps: readonly string[]): string {
   return `enroll:${steps.join(".")}`;
 }
 
-/** The same in a desired state; an add-on goes by its name there, not by its place in the list. */
+/**
+ * The same in a desired state; an add-on goes by its name there, not by its place in the list, and a registry
+ * by its host alone.
+ */
 export function desiredPosition(steps: readonly string[], desired: JsonValue): string {
   const [first, index = "", ...rest] = steps;
+  if (first === "host" && index === "registries" && rest[0] === "configs") {
+    return `desired:host.registries.${rest.slice(1).join(".")}`;
+  }
   if (first !== "addons") return `desired:${steps.join(".")}`;
   const addons = isJsonObject(desired) ? desired["addons"] : undefined;
   const addon = Array.isArray(addons)

@@ -14,6 +14,7 @@ import type { Result } from "../result.ts";
 import { Secret } from "../secret.ts";
 import type { Found } from "./durable.ts";
 import { EffectiveS3Target } from "../protocol/approved_changes.ts";
+import { ShownRegistries } from "../protocol/registries.ts";
 import { readDocument, writeDocument } from "./durable.ts";
 import { FORMAT, jsonBytes, jsonParser } from "./json_document.ts";
 import { IDENTITY_FILE } from "./paths.ts";
@@ -80,6 +81,8 @@ export const IdentityDocument = z.object({
   used_approvals: z.record(Sha256Hex, UsedApproval).optional(),
   /** The last S3 target that was accepted; null after a removal, absent before the first. */
   s3_target: EffectiveS3Target.nullable().optional(),
+  /** The last registries that were accepted, without their secrets; absent before the first. */
+  registries: ShownRegistries.nullable().optional(),
   /** The highest time of a proven answer that a later proven one confirmed. */
   proven_time: Rfc3339.optional(),
   /** What is stored is bound: files of an earlier version have been sealed again. */
@@ -114,6 +117,7 @@ export function saveIdentity(disk: Disk, identity: Identity): Promise<Result<voi
     ...(identity.releases === undefined ? {} : { releases: identity.releases }),
     ...(identity.used_approvals === undefined ? {} : { used_approvals: identity.used_approvals }),
     ...(identity.s3_target === undefined ? {} : { s3_target: identity.s3_target }),
+    ...(identity.registries === undefined ? {} : { registries: identity.registries }),
     ...(identity.proven_time === undefined ? {} : { proven_time: identity.proven_time }),
     ...(identity.stored_bound === true ? { stored_bound: true } : {}),
   };

@@ -78,7 +78,7 @@ function assertWhole(
     // Refused for its manifest, or for an option that its template does not take so: as before, all of it.
     assert.ok(
       world.log.records().some(({ event }) =>
-        /^manifest_|^unsealed_secret|^invalid_desired_state/.test(event)
+        /^manifest_|^unsealed_secret|^invalid_desired_state|^registries_refused/.test(event)
       ),
       "a valid document is neither taken nor refused",
     );
@@ -89,6 +89,7 @@ function assertWhole(
   assert.equal(stored.state.revision, desired.revision);
   const files = dropIns(desired.host as HostSettings).map(({ content }) => content);
   assert.deepEqual([after.snapshots, after.ingress], files);
+  assert.equal(after.registries === null, desired.host.registries === undefined);
   assert.equal(after.config, before.config);
   assert.equal(after.manifests, before.manifests);
   assert.equal(after.identity, before.identity);

@@ -27,6 +27,8 @@ export const PLAIN: Readonly<Record<string, string>> = {
   access: "S3ACCESSKEYTHATNOBODYMAYSEE",
   secret: "s3/secret+key/that/nobody/may/see",
   option: "addon-option-that-nobody-may-see",
+  registry: "registry-password-that-nobody-may-see",
+  registryToken: "registry-token-that-nobody-may-see",
   enrollment: "enr_tokenThatNobodyMaySee",
 };
 
@@ -62,6 +64,22 @@ export function documentsFor(key: SealingKey): Documents {
     const found = made.get(label) ?? boundBox(label, position, PLAIN[name] ?? "", key).sealed;
     made.set(label, found);
     return { sealed: found };
+  }
+
+  function registries(): JsonObject {
+    return {
+      mirrors: { "docker.io": { endpoint: ["https://mirror.example.com"] } },
+      configs: {
+        "mirror.example.com": {
+          username: "orchard",
+          password: box("registry", "desired:host.registries.mirror.example.com.password"),
+          identity_token: box(
+            "registryToken",
+            "desired:host.registries.mirror.example.com.identity_token",
+          ),
+        },
+      },
+    };
   }
 
   function secrets(): JsonObject {
@@ -100,6 +118,7 @@ export function documentsFor(key: SealingKey): Documents {
         host: {
           snapshots: { schedule: `${revision % 60} 3 * * *`, retention: 5, compress: true },
           ingress: revision % 2 === 0 ? "traefik" : "none",
+          ...(small || revision % 3 > 0 ? {} : { registries: registries() }),
         },
         maintenance: { timezone: "Europe/Berlin", windows: [] },
         secrets: small

@@ -7,6 +7,7 @@ export interface Footprint {
   readonly config: string | null;
   readonly snapshots: string | null;
   readonly ingress: string | null;
+  readonly registries: string | null;
   readonly manifests: string;
   readonly hcloud: string;
   readonly s3: string;
@@ -26,6 +27,7 @@ export function footprintOf({ disk, k8s }: World): Footprint {
     config: disk.text("/etc/rancher/k3s/config.yaml"),
     snapshots: disk.text("/etc/rancher/k3s/config.yaml.d/50-pbx-snapshots.yaml"),
     ingress: disk.text("/etc/rancher/k3s/config.yaml.d/50-pbx-ingress.yaml"),
+    registries: disk.text("/etc/rancher/k3s/registries.yaml"),
     manifests: disk.paths().filter((path) => path.startsWith(MANIFESTS))
       .map((path) => `${path}\n${disk.text(path)}`).join("\n"),
     hcloud: data("hcloud"),
@@ -43,7 +45,7 @@ const ALLOWED = [
   /^\/var\/lib\/pbx-agent\/state\.json\.unreadable$/,
   /^\/var\/lib\/pbx-agent\/ops(?:\/[A-Za-z0-9][A-Za-z0-9_-]{0,63}\.log)?$/,
   /^\/etc\/pbx-agent(?:\/config\.yaml(?:\.tmp)?)?$/,
-  /^\/etc\/rancher\/k3s(?:\/config\.yaml(?:\.tmp)?)?$/,
+  /^\/etc\/rancher\/k3s(?:\/(?:config|registries)\.yaml(?:\.tmp)?)?$/,
   /^\/etc\/rancher\/k3s\/config\.yaml\.d(?:\/50-pbx-(?:snapshots|ingress)\.yaml(?:\.tmp)?)?$/,
   /^\/var\/lib\/rancher\/k3s\/server\/manifests(?:\/pbx-[a-z0-9-]{1,63}\.yaml(?:\.tmp)?)?$/,
 ];

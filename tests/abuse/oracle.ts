@@ -50,6 +50,18 @@ const secrets = object({
   }, "refused")),
 }, "ignored");
 
+const HOST = "(?:[a-z0-9]+(?:[-.]+[a-z0-9]+)*|\\[[0-9a-f:.]+\\])(?::\\d{1,5})?";
+
+/** A map by the names of registries. */
+function byRegistry(rule: Rule): Rule {
+  const name = is(new RegExp(`^(?:\\*|${HOST})$`));
+  return (value) => map(rule)(value) && [...(value as Map<string, Value>).keys()].every(name);
+}
+
+const endpoint = is(
+  new RegExp(`^(?:https?://)?${HOST}(?:/(?!\\.{1,2}(?:/|$))[A-Za-z0-9._~-]*)*$`),
+);
+
 const desiredRule = object({
   revision: whole(0),
   release: version,
@@ -62,6 +74,17 @@ const desiredRule = object({
       compress: flag,
     }, "ignored"),
     ingress: is(/^(?:traefik|none)$/),
+    registries: maybe(object({
+      mirrors: maybe(byRegistry(object({
+        endpoint: (value) => each(endpoint)(value) && (value as Value[]).length <= 20,
+      }, "ignored"))),
+      configs: maybe(byRegistry(object({
+        // deno-lint-ignore no-control-regex -- they are what is looked for
+        username: maybe(is(/^[^\x00-\x1f\x7f-\x9f]{0,1000}$/)),
+        password: maybe(sealed),
+        identity_token: maybe(sealed),
+      }, "refused"))),
+    }, "ignored")),
   }, "ignored"),
   maintenance: object({
     timezone: (value) => typeof value === "string" && isTimeZone(value),
@@ -141,6 +164,7 @@ export function judgeSync(
         ? [...options].map(([name, value]) => [`${place}.${name}`, value] as const)
         : [[place, options]];
     }),
+    ...registryPositions(member(member(member(desired, "host"), "registries"), "configs")),
     ...["access_key", "secret_key", "token"].map((key): Placed => {
       const operation = member(body, "operation");
       const id = shownName(member(operation, "id"));
@@ -213,6 +237,20 @@ function clusterPositions(holder: Value | undefined): Placed[] {
     ["secrets.etcd_s3.access_key", member(member(found, "etcd_s3"), "access_key")],
     ["secrets.etcd_s3.secret_key", member(member(found, "etcd_s3"), "secret_key")],
   ];
+}
+
+function registryPositions(configs: Value | undefined): Placed[] {
+  const entries: (readonly [string, Value])[] = configs instanceof Map
+    ? [...configs]
+    : Array.isArray(configs)
+    ? configs.map((value, index) => [String(index), value] as const)
+    : [];
+  return entries.flatMap(([host, one]) =>
+    ["password", "identity_token"].map((name): Placed => [
+      `host.registries.${host}.${name}`,
+      member(one, name),
+    ])
+  );
 }
 
 /** A name in a position; what is not a text names a position that no box is bound to. */

@@ -6,6 +6,7 @@ import { type Answer, json, refuse } from "../http/message.ts";
 import { lookupIn } from "../memory.ts";
 import { type Call, readCall, unknown } from "./admin.ts";
 import { clusterOf } from "./clusters.ts";
+import { storedRelease } from "./releases.ts";
 import { viewOperation } from "./view.ts";
 
 const AskText = z.strictObject({
@@ -35,6 +36,7 @@ export function showApprovalText(call: Call): Answer {
     node,
     expires,
     accepted: (accepted ?? (queued === null ? null : cluster.desired.document)) as JsonValue,
+    namedRegistries: namedBy(call, cluster.desired.document),
     olderRelease: (older_release ?? null) as Parameters<typeof approvalTexts>[1]["olderRelease"],
   });
   return texts.ok ? json(200, { texts: texts.value as unknown as JsonValue }) : refuse(
@@ -59,6 +61,13 @@ export function takeApprovals(call: Call): Answer {
   operation.offer = { ...operation.offer, approvals };
   call.portal.touch();
   return json(200, viewOperation(operation));
+}
+
+/** The registries that the release of a desired state names. */
+function namedBy(call: Call, document: JsonValue): readonly string[] {
+  const version = isJsonObject(document) ? document["release"] : undefined;
+  const release = typeof version === "string" ? storedRelease(call.portal, version) : null;
+  return release?.k3s?.registries ?? [];
 }
 
 function find(call: Call, id: string) {

@@ -1,6 +1,7 @@
 import type { JsonValue } from "../../json.ts";
 import { isJsonObject } from "../../json.ts";
 import type { Disk } from "../../ports/disk.ts";
+import { REGISTRIES_PATH } from "../../host/registries.ts";
 import { decodeBase64 } from "../../protocol/base64.ts";
 import { Secret } from "../../secret.ts";
 import { BOOTSTRAP_FILE, CONFIG_FILE, IDENTITY_FILE, STATE_FILE } from "../../state/paths.ts";
@@ -15,7 +16,12 @@ const SECRET_FILES = [
   "/etc/rancher/node/password",
 ];
 /** Files of settings, whose secrets stand behind certain keys. */
-const SETTINGS_FILES = ["/etc/rancher/k3s/config.yaml", "/etc/rancher/k3s/k3s.yaml", CONFIG_FILE];
+const SETTINGS_FILES = [
+  "/etc/rancher/k3s/config.yaml",
+  "/etc/rancher/k3s/k3s.yaml",
+  REGISTRIES_PATH,
+  CONFIG_FILE,
+];
 /** The agent's own files: every text in them that is long enough for a key. */
 const OWN_FILES = [IDENTITY_FILE, BOOTSTRAP_FILE, STATE_FILE];
 

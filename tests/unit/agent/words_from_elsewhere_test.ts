@@ -59,6 +59,7 @@ Deno.test("planText: fields, values and words of the cluster are printable", () 
       release: "1.0.0",
       servers: 1,
       withheld: null,
+      host: [],
       secrets: [],
       addons: [{ name: "one", state: "pending", message: HOSTILE, changes: [change] }],
     } as unknown as Parameters<typeof planText>[0],

@@ -105,6 +105,8 @@ const ON_NODE: Readonly<Record<string, string>> = {
   "a user's password": "c0ffee00c0ffee00c0ffee00c0ffee00",
   "the node's password": "deadbeefdeadbeefdeadbeefdeadbeef",
   "a token in k3s's configuration": "token-in-the-config-yaml",
+  "a registry's password": "password-in-registries-yaml",
+  "a registry's token": "identity-token-in-registries-yaml",
   "the enrollment token": "enrollment-token-in-clear",
   "a client key of the kubeconfig": base64(PEM),
   "the opened token of the bootstrap": "k3s-token-in-clear",
@@ -133,6 +135,12 @@ function plant(machine: Machine): Map<string, string> {
   disk.put(`${k3s}/cred/passwd`, `${ON_NODE["a user's password"]},node,node,k3s:agent\n`);
   disk.put("/etc/rancher/node/password", `${ON_NODE["the node's password"]}\n`);
   disk.put("/etc/rancher/k3s/config.yaml", 'token: "token-in-the-config-yaml"\nnode-name: x\n');
+  disk.put(
+    "/etc/rancher/k3s/registries.yaml",
+    'configs:\n  "docker.io":\n    auth:\n      username: "ada"\n' +
+      `      password: "${ON_NODE["a registry's password"]}"\n` +
+      `      identity_token: "${ON_NODE["a registry's token"]}"\n`,
+  );
   disk.put("/etc/pbx-agent/config.yaml", "enrollment_token: enrollment-token-in-clear\n");
   disk.put("/etc/rancher/k3s/k3s.yaml", `users:\n- user:\n    client-key-data: ${base64(PEM)}\n`);
 

@@ -52,6 +52,36 @@ Deno.test("approval texts: each change of a desired state has its own", () => {
   assert.deepEqual(same, { ok: true, value: [] });
 });
 
+Deno.test("approval texts: registries show where images come from, and no secret", () => {
+  const before = desired("b-1", 9);
+  const registries = {
+    mirrors: { "docker.io": { endpoint: ["https://mirror.example.com"] } },
+    configs: { "mirror.example.com": { username: "ada", password: BOX } },
+  };
+  const after = { ...before, host: { ...before.host, registries } };
+  const made = approvalTexts(after, { ...REQUEST, accepted: before });
+  assert.ok(made.ok);
+  assert.deepEqual(made.value, [{
+    what: "registries",
+    text: [
+      "pbx-approval-v1",
+      "cluster: demo",
+      "node: demo-1",
+      "change: registries",
+      "from: null",
+      'to: {"configs":{"mirror.example.com":{"password":{"sealed":true},"username":"ada"}},' +
+      '"mirrors":{"docker.io":{"endpoint":["https://mirror.example.com"]}}}',
+      "expires: 2026-01-02T12:00:00Z",
+      "",
+    ].join("\n"),
+  }]);
+  const login = { configs: { "ghcr.io": { password: BOX } } };
+  const only = { ...before, host: { ...before.host, registries: login } };
+  const named = { ...REQUEST, accepted: before, namedRegistries: ["ghcr.io"] };
+  assert.deepEqual(approvalTexts(only, named), { ok: true, value: [] });
+  assert.deepEqual(approvalTexts(after, { ...REQUEST, accepted: after }), { ok: true, value: [] });
+});
+
 Deno.test("approvals: the kinds that need one", () => {
   const always = "cluster.restore server.rejoin node.forget node.reboot snapshot.delete " +
     "access.issue diag.collect";

@@ -33,6 +33,11 @@ const POSITIONS: Readonly<Record<string, (box: JsonValue) => readonly SealedAt[]
   "desired:addons.dns.secret_options.token": (box) => inAddon("dns", "token", box),
   "desired:addons.dns.secret_options.other": (box) => inAddon("dns", "other", box),
   "desired:addons.mail.secret_options.token": (box) => inAddon("mail", "token", box),
+  "desired:host.registries.docker.io.password": (box) => inRegistry("docker.io", "password", box),
+  "desired:host.registries.docker.io.identity_token": (box) =>
+    inRegistry("docker.io", "identity_token", box),
+  "desired:host.registries.registry.example.com:5000.password": (box) =>
+    inRegistry("registry.example.com:5000", "password", box),
   "operation:op-1:params.access_key": (box) => inOperation("op-1", "access_key", box),
   "operation:op-1:params.secret_key": (box) => inOperation("op-1", "secret_key", box),
   "operation:op-1:params.token": (box) => inOperation("op-1", "token", box),
@@ -51,6 +56,12 @@ function inAddon(name: string, option: string, box: JsonValue): readonly SealedA
   const others = [{ name: "first", enabled: true, options: {} }];
   const addon = { name, enabled: true, options: {}, secret_options: { [option]: box } };
   return inSync({ desired: { addons: [...others, addon] } });
+}
+
+function inRegistry(host: string, member: string, box: JsonValue): readonly SealedAt[] {
+  const others = { "ghcr.io": { username: "ada" } };
+  const configs = { ...others, [host]: { username: "ada", [member]: box } };
+  return inSync({ desired: { host: { registries: { configs } } } });
 }
 
 function inOperation(id: string, name: string, box: JsonValue): readonly SealedAt[] {

@@ -48,6 +48,10 @@ const POSITIONS: readonly (readonly [Scan, string, string])[] = [
   ]),
   [scanSyncAnswer, "desired.secrets.hcloud.token", "desired.secrets.hcloud.token"],
   [scanSyncAnswer, "desired.addons.0.secret_options.key", "desired.addons[0].secret_options.key"],
+  ...["password", "identity_token"].map((name) => {
+    const path = `desired.host.registries.configs.registry:5000.${name}`;
+    return [scanSyncAnswer, path, path] as const;
+  }),
   ...["access_key", "secret_key", "token"].map((name) =>
     [scanSyncAnswer, `operation.params.${name}`, `operation.params.${name}`] as const
   ),
@@ -173,6 +177,7 @@ Deno.test("scan: names each position of the example documents once", () => {
       "desired.secrets.etcd_s3.access_key",
       "desired.secrets.etcd_s3.secret_key",
       "desired.addons[1].secret_options.api_token",
+      "desired.host.registries.configs.mirror.example.com.password",
       "operation.params.access_key",
       "operation.params.secret_key",
       "operation.params.token",
