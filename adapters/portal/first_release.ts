@@ -27,6 +27,7 @@ const PAYLOAD: JsonObject = {
     k3s_version: "v1.36.3+k3s1",
     artifacts: { amd64: artifact("pbx-amd64.efi"), arm64: artifact("pbx-arm64.efi") },
   },
+  k3s: { registries: ["docker.io", "mirror.example.com"] },
   first_start: { [FIRST_MANIFEST.name]: { sha256: hashOf(FIRST_MANIFEST.content) } },
   addons: {
     "hcloud-cloud-controller-manager": {

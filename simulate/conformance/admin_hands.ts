@@ -42,6 +42,11 @@ export function createAdminHands(call: AdminCall, random: Random): Hands {
     return [{ ...entry, ...differs, token: new Secret(text) }];
   }
 
+  const registries = () => ({
+    mirrors: { "docker.io": { endpoint: ["https://mirror.example.com"] } },
+    configs: { "mirror.example.com": { username: "conformance", password: secret("registry") } },
+  });
+
   return {
     async tokens() {
       const first = await token("first");
@@ -54,7 +59,9 @@ export function createAdminHands(call: AdminCall, random: Random): Hands {
           options: { domain: "example.com" },
           secret_options: { api_token: secret("addon") },
         };
-        await call("PATCH", `/admin/clusters/${clusterId}/desired`, { addons: [addon] });
+        const desired = `/admin/clusters/${clusterId}/desired`;
+        await call("PATCH", desired, { addons: [addon] });
+        await call("PATCH", desired, { host: { registries: registries() } });
       }
       for (const { clusterId } of image) {
         await call("PATCH", `/admin/clusters/${clusterId}`, { expected_image_sha256: IMAGE });

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonValue } from "../../core/json.ts";
 import { checkOptions } from "../../core/agent/check_options.ts";
+import { checkRegistries } from "../../core/agent/check_registries.ts";
 import { resolveOptions } from "../../core/cluster/options.ts";
 import { decodeBase64 } from "../../core/protocol/base64.ts";
 import { DesiredState } from "../../core/protocol/desired_state.ts";
@@ -38,7 +39,9 @@ export async function walkManifests(kit: Kit, player: Player): Promise<void> {
   else kit.book.fail("manifest.version", findingOf(exchange, `release ${version}`, "another one"));
   const release = judgeDocument(kit, "manifest.schema", Release, parsed.value, exchange);
   if (!kit.book.hasFailed("manifest.urls")) kit.book.pass("manifest.urls");
-  if (release !== null) judgeAddons(kit, exchange, release);
+  if (release === null) return;
+  judgeAddons(kit, exchange, release);
+  judgeRegistries(kit, exchange, release);
 }
 
 function pathOf(version: string): string {
@@ -98,6 +101,17 @@ function judgeSignatures(
   if (doesHold) return kit.book.pass("manifest.signature");
   const expected = `a signature by ${releaseKeys.map(keyId).join(" or ")}`;
   kit.book.fail("manifest.signature", findingOf(exchange, expected, "none that holds"));
+}
+
+/** The kit's node has no approval keys, so what the release does not name is refused there. */
+function judgeRegistries(kit: Kit, exchange: Exchange, release: Release): void {
+  const desired = DesiredState.safeParse(kit.desired);
+  if (!desired.success || desired.data.host.registries === undefined) return;
+  const checked = checkRegistries(desired.data, release);
+  if (checked.ok) return kit.book.pass("desired.registries");
+  const about: Exchange = { ...exchange, sent: "the desired state beside its release" };
+  const finding = findingOf(about, "registries that the release names", checked.error);
+  kit.book.fail("desired.registries", finding);
 }
 
 function judgeAddons(kit: Kit, exchange: Exchange, release: Release): void {

@@ -229,6 +229,11 @@ export const RULES = {
     title: "The release has the desired add-ons, and their options as they are declared",
     needs: "a desired state with add-ons",
   },
+  "desired.registries": {
+    paragraph: "§4",
+    title: "The release names every registry and endpoint of host.registries",
+    needs: "a desired state with host.registries",
+  },
   "times.rfc3339": { paragraph: "§4", title: "Every time is RFC 3339, with seconds and a zone" },
   "identifiers": { paragraph: "§8", title: "Every identifier has its form" },
 

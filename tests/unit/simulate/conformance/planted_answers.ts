@@ -87,6 +87,10 @@ export const PLANTED_ANSWERS: Readonly<Record<string, () => Planted>> = {
       }));
       return { ...body, addons };
     }),
+  "desired.registries": () =>
+    editDesired((body) =>
+      put(body, ["host", "registries", "mirrors", "docker.io", "endpoint"], ["evil.example.com"])
+    ),
   "sealing.known_members": () => editDesired((body) => put(body, ["secrets", "hcloud", "x"], "y")),
   "sealing.in_clear": () => async ({ path, request, answer }) => {
     const given = await answer();
