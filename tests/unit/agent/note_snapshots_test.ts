@@ -78,6 +78,30 @@ Deno.test("snapshots.json: while the API is down nothing is noted, and an idle a
   await world.stop();
 });
 
+Deno.test("snapshots.json: nothing is believed of another cluster's API", async () => {
+  const world = await createSettledWorld();
+  world.k8s.showCluster(1);
+  world.k8s.installK3sDefinitions();
+  const bytes = snapshotBytes({ texts: [uidOf(world)] });
+  world.disk.put(`${FOLDER}/${FILE}`, bytes);
+  tell(world, FILE, bytes.length);
+  await world.pass(300_000);
+  assert.equal(world.disk.text(SNAPSHOTS_FILE), null);
+  await world.stop();
+});
+
+Deno.test("snapshots.json: with many snapshots at once all are noted, some at a time", async () => {
+  const world = await createSettledWorld();
+  for (let index = 0; index < 25; index++) {
+    const file = `etcd-snapshot-demo-1-${1_767_270_000 + index}`;
+    world.disk.put(`${FOLDER}/${file}`, new Uint8Array(10).fill(index));
+    tell(world, file, 10);
+  }
+  await world.pass(300_000);
+  assert.equal(Object.keys(noted(world)).length, 25);
+  await world.stop();
+});
+
 Deno.test("snapshots.json: a file that takes long to read holds up no report", async () => {
   const world = await createSettledWorld();
   await world.stop();
