@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
 import type { Random } from "../../core/ports/random.ts";
+import { hashOf } from "../../core/protocol/first_config.ts";
 import { Secret } from "../../core/secret.ts";
 import type { Hands } from "./hands.ts";
 import type { TokenEntry } from "./token_entry.ts";
@@ -38,7 +39,8 @@ export function createAdminHands(call: AdminCall, random: Random): Hands {
     });
     const text = isJsonObject(answer) ? answer["token"] : undefined;
     if (typeof text !== "string") return [];
-    const entry = { clusterId, nodeName, serverId, expired: false, imageSha256: null };
+    const fixed = { clusterId, nodeName, serverId, expired: false };
+    const entry = { ...fixed, imageSha256: null, k3sTokenSha256: null };
     return [{ ...entry, ...differs, token: new Secret(text) }];
   }
 
@@ -47,9 +49,17 @@ export function createAdminHands(call: AdminCall, random: Random): Hands {
     configs: { "mirror.example.com": { username: "conformance", password: secret("registry") } },
   });
 
+  /** The node as one on which the token of its k3s is pinned. */
+  async function pinned(entry: TokenEntry): Promise<TokenEntry> {
+    const token = secret("k3s");
+    const path = `/admin/clusters/${entry.clusterId}`;
+    const answer = await call("PATCH", path, { bootstrap: { k3s: { token } } });
+    return answer === null ? entry : { ...entry, k3sTokenSha256: hashOf(token.plain) };
+  }
+
   return {
     async tokens() {
-      const first = await token("first");
+      const first = await Promise.all((await token("first")).map(pinned));
       const others = [...await token("second"), ...await token("expired", { expired: true })];
       const image = await token("image", { imageSha256: IMAGE });
       for (const { clusterId } of first) {

@@ -33,9 +33,9 @@ export function judgeDocument<T>(
       findingOf(exchange, `the schema of ${rule.replace(".schema", "")}`, came),
     );
   }
-  for (const other of [rule, "times.rfc3339", "identifiers", "sealing.known_members"] as const) {
-    if (!faulty.has(other)) kit.book.pass(other);
-  }
+  const seen: RuleId[] = [rule, "times.rfc3339", "identifiers", "sealing.known_members"];
+  if (JSON.stringify(value)?.includes('"etcd_s3":{') === true) seen.push("secrets.s3_target");
+  for (const other of seen) if (!faulty.has(other)) kit.book.pass(other);
   return parsed.success ? parsed.data : null;
 }
 
@@ -46,8 +46,13 @@ function ruleOf(issue: Issue, rule: RuleId): RuleId {
   if (last === "desired_tag") return "sync.tag";
   if (last === "servers") return "desired.servers";
   if (last === "url") return "manifest.urls";
+  const isTarget = issue.path.includes("etcd_s3") && TARGET.some((name) => name === last);
+  if (isTarget && issue.code !== "invalid_type") return "secrets.s3_target";
   return issue.code === "invalid_key" || IDENTIFIER.test(issue.message) ? "identifiers" : rule;
 }
+
+/** What says where a bucket is. */
+const TARGET = ["endpoint", "bucket", "region", "folder"];
 
 /** What core says of an identifier that is none. */
 const IDENTIFIER = /^is no (?:DNS-1123 label|agent ID|release version|server ID)/;

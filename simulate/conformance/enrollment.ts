@@ -90,9 +90,10 @@ const ATTEMPTS: readonly Attempt[] = [
 
 async function tryUnknown(kit: Kit, entry: TokenEntry | undefined): Promise<void> {
   const known = entry ??
-    { clusterId: "demo", nodeName: "demo-1", serverId: "1", expired: false, imageSha256: null };
+    { clusterId: "demo", nodeName: "demo-1", serverId: "1", expired: false };
   const token = new Secret(`pbx-conformance-${encodeBase64(kit.options.random.bytes(18))}`);
-  await refused(kit, "enroll.unknown_token", { ...known, token }, {}, "with an unknown token", {
+  const unknown = { ...known, imageSha256: null, k3sTokenSha256: null, token };
+  await refused(kit, "enroll.unknown_token", unknown, {}, "with an unknown token", {
     expected: refusal(401, "invalid_token"),
   });
 }
@@ -117,18 +118,23 @@ async function enroll(
   const exchange = await post(kit, entry, keys, "");
   if (!kit.expect("enroll.accepted", exchange, ACCEPTED)) return null;
   const body = exchange.answer?.json;
-  judge(kit, entry, keys, exchange);
+  const enrolled = judge(kit, entry, keys, exchange);
   const id = isJsonObject(body) ? body["agent_id"] : undefined;
   if (typeof id !== "string") return null;
   learnTime(kit, body);
-  const player: Player = { id, entry, keys, reports: 0 };
+  const player: Player = { id, entry, keys, enrolled, reports: 0 };
   await then?.(player, exchange);
   return player;
 }
 
-function judge(kit: Kit, entry: TokenEntry, keys: Keys, exchange: Exchange): void {
+function judge(
+  kit: Kit,
+  entry: TokenEntry,
+  keys: Keys,
+  exchange: Exchange,
+): EnrollAnswer | null {
   const body = exchange.answer?.json;
-  if (!isJsonObject(body)) return;
+  if (!isJsonObject(body)) return null;
   const k3s = isJsonObject(body["k3s"]) ? body["k3s"] : {};
   const config = scanEnrollAnswer({ k3s: { config: k3s["config"] ?? null } });
   if (config.ok) kit.book.pass("sealing.config");
@@ -137,11 +143,15 @@ function judge(kit: Kit, entry: TokenEntry, keys: Keys, exchange: Exchange): voi
   const scanned = scanEnrollAnswer({ ...body, k3s: { ...k3s, config: {} } });
   const rules = { sealed: "sealing.enroll", opens: "sealing.enroll_opens" } as const;
   judgeSecrets(kit, rules, scanned, [keys.sealing], exchange);
-  if (scanned.ok) judgeDocument(kit, "enroll.schema", EnrollAnswer, body, exchange);
+  const answer = scanned.ok
+    ? judgeDocument(kit, "enroll.schema", EnrollAnswer, body, exchange)
+    : null;
   for (const [name, sent] of [["cluster_id", entry.clusterId], ["node_name", entry.nodeName]]) {
     if (body[name ?? ""] === sent) kit.book.pass("enroll.names");
     else kit.book.fail("enroll.names", findingOf(exchange, `${name} ${sent}`, "another one"));
   }
+  // What k3s gets is judged beside its release; a secret in there has a rule of its own.
+  return config.ok ? answer : null;
 }
 
 /** A token that was used: nobody else gets anything for it, and the same server the same answer. */

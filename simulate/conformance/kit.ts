@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue } from "../../core/json.ts";
 import { encodeBase64 } from "../../core/protocol/base64.ts";
+import type { EnrollAnswer } from "../../core/protocol/enroll.ts";
 import { retryAfterMs } from "../../core/protocol/retry_after.ts";
 import { sign, signedBytes, type SignedParts } from "../../core/protocol/signing.ts";
 import type { Secret } from "../../core/secret.ts";
@@ -15,6 +16,8 @@ import { createWire, type Exchange, type Sending, type Wire } from "./wire.ts";
 export interface Player {
   readonly id: string;
   readonly entry: TokenEntry;
+  /** The answer to its enrollment; null where that broke its schema. */
+  readonly enrolled: EnrollAnswer | null;
   keys: Keys;
   /** Counts its reports, so that no two are the same. */
   reports: number;

@@ -11,37 +11,56 @@ import { describeIssue } from "../../core/protocol/schema_error.ts";
 import { verify } from "../../core/protocol/signing.ts";
 import { judgeDocument } from "./documents.ts";
 import { ACCEPTED, refusal } from "./expected.ts";
+import { judgeFirstStart, skipFirstStart } from "./first_start.ts";
 import { findingOf, type Kit, type Player } from "./kit.ts";
 import type { Exchange } from "./wire.ts";
 
 /** A version that no release has. */
 const NO_RELEASE = "0.0.0-pbx-conformance";
 
-/** The manifest of the desired release, and the add-ons that it knows. */
+/** The manifest of the desired release, the add-ons that it knows, and what k3s gets at the enrollment. */
 export async function walkManifests(kit: Kit, player: Player): Promise<void> {
   const unknown = await kit.ask(player, { method: "GET", path: pathOf(NO_RELEASE) });
   kit.expect("manifest.unknown", unknown, refusal(404));
   const version = kit.desired?.["release"];
-  if (typeof version !== "string") return;
+  const desired = typeof version === "string" ? await readManifest(kit, player, version) : null;
+  if (desired !== null) {
+    judgeAddons(kit, desired.exchange, desired.release);
+    judgeRegistries(kit, desired.exchange, desired.release);
+  }
+  const { enrolled } = player;
+  if (enrolled === null) return skipFirstStart(kit, "the answer to the enrollment cannot be used");
+  const first = enrolled.release === version
+    ? desired
+    : await readManifest(kit, player, enrolled.release);
+  if (first !== null) return judgeFirstStart(kit, player, enrolled, first.release);
+  skipFirstStart(kit, "the manifest of the enrollment's release cannot be used");
+}
+
+/** A release of the portal, and how it came. */
+interface Manifest {
+  readonly release: Release;
+  readonly exchange: Exchange;
+}
+
+async function readManifest(kit: Kit, player: Player, version: string): Promise<Manifest | null> {
   const exchange = await kit.ask(player, { method: "GET", path: pathOf(version) });
-  if (!kit.expect("manifest.available", exchange, ACCEPTED)) return;
+  if (!kit.expect("manifest.available", exchange, ACCEPTED)) return null;
   const body = exchange.answer?.json;
-  if (body === undefined) return;
+  if (body === undefined) return null;
   const payload = judgeEnvelope(kit, exchange, body);
-  if (payload === null) return;
+  if (payload === null) return null;
   const parsed = parseBody(payload);
   if (!parsed.ok) {
     kit.book.fail("manifest.schema", findingOf(exchange, "JSON inside", parsed.error.message));
-    return;
+    return null;
   }
   const named = isJsonObject(parsed.value) ? parsed.value["version"] : undefined;
   if (named === version) kit.book.pass("manifest.version");
   else kit.book.fail("manifest.version", findingOf(exchange, `release ${version}`, "another one"));
   const release = judgeDocument(kit, "manifest.schema", Release, parsed.value, exchange);
   if (!kit.book.hasFailed("manifest.urls")) kit.book.pass("manifest.urls");
-  if (release === null) return;
-  judgeAddons(kit, exchange, release);
-  judgeRegistries(kit, exchange, release);
+  return release === null ? null : { release, exchange };
 }
 
 function pathOf(version: string): string {

@@ -164,6 +164,11 @@ export const RULES = {
     paragraph: "§1",
     title: "Objects that hold a secret have no unknown field",
   },
+  "secrets.s3_target": {
+    paragraph: "§2",
+    title: "A bucket has an endpoint, name, region and folder that agents take",
+    needs: "an enrollment or a desired state with etcd_s3",
+  },
   "sealing.in_clear": {
     paragraph: "§2",
     title: "No answer holds a secret or a token in clear or in base64",
@@ -204,6 +209,19 @@ export const RULES = {
     paragraph: "§3",
     title: "Another boot image than the expected one is a 409 image_mismatch",
     needs: 'a node whose image is expected ("boot_image_sha256" in --tokens, or --admin)',
+  },
+  "enroll.k3s_config": {
+    paragraph: "§3",
+    title: "k3s.config has only keys and values of the list, or that the release signs",
+  },
+  "enroll.manifests": {
+    paragraph: "§3",
+    title: "First-start manifests are those that the release signs, byte for byte",
+  },
+  "enroll.k3s_token": {
+    paragraph: "§3",
+    title: "The k3s token is the one that is pinned on the node",
+    needs: 'a node whose k3s token is pinned ("k3s_token_sha256" in --tokens, or --admin)',
   },
   "enroll.key_length": { paragraph: "§3", title: "A public key that has no 32 bytes is refused" },
 
@@ -287,7 +305,10 @@ export const RULES = {
     needs: `${OPERATION}, and ${SECOND_AGENT}`,
   },
 
-  "manifest.available": { paragraph: "§6", title: "The desired release has a manifest" },
+  "manifest.available": {
+    paragraph: "§6",
+    title: "The desired release, and that of the enrollment, have a manifest",
+  },
   "manifest.envelope": { paragraph: "§6", title: "The manifest is a DSSE envelope of its type" },
   "manifest.signature": {
     paragraph: "§6",

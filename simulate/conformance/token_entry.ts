@@ -10,4 +10,6 @@ export interface TokenEntry {
   readonly expired: boolean;
   /** The boot image that this node must have booted, lower-case hex; null: any. */
   readonly imageSha256: string | null;
+  /** SHA-256 of the k3s token's text that config.yaml pins on this node, lower-case hex; null: none. */
+  readonly k3sTokenSha256: string | null;
 }

@@ -14,6 +14,8 @@ const Line = z.strictObject({
   expired: z.boolean().optional(),
   /** The boot image that the portal expects of this node. */
   boot_image_sha256: Sha256Hex.optional(),
+  /** The k3s token that is pinned on this node. */
+  k3s_token_sha256: Sha256Hex.optional(),
 });
 
 /** Reads tokens, a line of JSON each. The error names the line and shows nothing of it. */
@@ -23,14 +25,15 @@ export function parseTokenFile(text: string): Result<readonly TokenEntry[], stri
     if (line.trim() === "") continue;
     const parsed = Line.safeParse(jsonOf(line));
     if (!parsed.success) return fail(`line ${index + 1}: ${describeIssue(parsed.error)}`);
-    const { token, cluster_id, node_name, server_id, expired, boot_image_sha256 } = parsed.data;
+    const { token, cluster_id, node_name, server_id, expired } = parsed.data;
     entries.push({
       token: new Secret(token),
       clusterId: cluster_id,
       nodeName: node_name,
       serverId: server_id,
       expired: expired ?? false,
-      imageSha256: boot_image_sha256 ?? null,
+      imageSha256: parsed.data.boot_image_sha256 ?? null,
+      k3sTokenSha256: parsed.data.k3s_token_sha256 ?? null,
     });
   }
   return ok(entries);

@@ -61,6 +61,7 @@ Deno.test("createAskHands: names what is to be done, and takes the answer", asyn
     serverId: "7",
     expired: false,
     imageSha256: null,
+    k3sTokenSha256: null,
   };
   assert.equal(await hands.offer(node), true);
   assert.equal(await hands.limit(), false);

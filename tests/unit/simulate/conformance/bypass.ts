@@ -96,7 +96,10 @@ export function bodyOf({ body }: { readonly body: Uint8Array | "too_large" }): J
 /** The same request with members of its body replaced; only for those that nobody signs. */
 export function rewritten(request: Whole, changes: JsonObject): Whole {
   const body = new TextEncoder().encode(JSON.stringify({ ...bodyOf(request), ...changes }));
-  return { ...request, body };
+  // They are about the body that was sent; the answer is signed for that one all the same.
+  const headers = new Map(request.headers);
+  for (const name of ["content-digest", "pbx-nonce"]) headers.delete(name);
+  return { ...request, headers, body };
 }
 
 /** The same request under other headers; null takes one away. */

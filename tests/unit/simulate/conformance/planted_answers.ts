@@ -1,6 +1,7 @@
 import type { ProofFault } from "../../../../adapters/portal/faults.ts";
 import { json, refuse } from "../../../../adapters/portal/http/message.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../../../core/json.ts";
+import { decodeBase64 } from "../../../../core/protocol/base64.ts";
 import { seal } from "../../../../core/protocol/sealing.ts";
 import { bodyOf, edited } from "./bypass.ts";
 import type { Planted } from "./world.ts";
@@ -99,6 +100,29 @@ export const PLANTED_ANSWERS: Readonly<Record<string, () => Planted>> = {
   },
 
   "enroll.schema": () => editEnrollment(({ release: _release, ...body }) => body),
+  "enroll.k3s_config": () =>
+    editEnrollment((body) => put(body, ["k3s", "config", "kube-apiserver-arg"], ["v=9"])),
+  "enroll.manifests": () =>
+    editEnrollment((body) => ({
+      ...body,
+      manifests: [
+        ...body["manifests"] as readonly JsonObject[],
+        { name: "root", content: "apiVersion: v1\n" },
+      ],
+    })),
+  "enroll.k3s_token": () => async ({ path, request, answer }) => {
+    const given = await answer();
+    if (path !== "/enroll" || given.status !== 200) return given;
+    const keys = bodyOf(request)["public_keys"] as JsonObject;
+    const key = decodeBase64(String(keys["sealing"])) ?? new Uint8Array(32);
+    const text = new TextEncoder().encode("pbx-seal-1 enroll:k3s.token\nthe-token-of-another");
+    const sealed = seal(text, key, new Uint8Array(32).fill(5));
+    return edited(given, (body) => put(body, ["k3s", "token"], { sealed }));
+  },
+  "secrets.s3_target": () =>
+    editEnrollment((body) =>
+      put(body, ["secrets", "etcd_s3", "endpoint"], "http://s3.example.com")
+    ),
   "enroll.names": () => editEnrollment((body) => ({ ...body, node_name: "another-1" })),
   "enroll.same_answer": () => {
     let count = 0;
