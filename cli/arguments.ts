@@ -1,11 +1,13 @@
 import { parseArgs } from "node:util";
 import { fail, ok, type Result } from "../core/result.ts";
+import { parseSince, type Since } from "./since.ts";
 
 /** The program's commands. `rollback` is for the timer of an update and not in the usage text. */
 export const COMMANDS = [
   "run",
   "status",
   "operations",
+  "history",
   "plan",
   "version",
   "uninstall",
@@ -22,10 +24,12 @@ export interface Arguments {
   readonly root?: string;
   /** `status`: for people. */
   readonly text: boolean;
-  /** `operations`, `plan`: for programs. */
+  /** `operations`, `history`, `plan`: for programs. */
   readonly json: boolean;
   /** `operations`: this one in detail. */
   readonly operation?: string;
+  /** `history`: nothing older. */
+  readonly since?: Since;
   /** `uninstall`: carry it out. */
   readonly yes: boolean;
   /** `uninstall`: where k3s is held, remove the agent and leave k3s held. */
@@ -44,6 +48,8 @@ const USAGE = `usage: pbx-agent COMMAND [--root DIR]
   status [--text]    what the agent knows of this node, as JSON or for people; no secret in it
   operations [ID] [--json]
                      what the portal asked for and what came of it; one of them with steps and log
+  history [--json] [--since TIME]
+                     who ordered what and by which proof; TIME: 30m, 12h, 7d, a day or a time
   plan [--json]      what the next cycle would change in the cluster, and why; writes nothing
   version            the version, and the IDs of the built-in release keys
   uninstall [--yes] [--leave-k3s-held]
@@ -73,6 +79,7 @@ const FLAGS: Readonly<Record<Command, readonly string[]>> = {
   run: ["cycle", "trial", "gate"],
   status: ["text", "json"],
   operations: ["json"],
+  history: ["json", "since"],
   plan: ["json"],
   version: [],
   uninstall: ["yes", "leave-k3s-held"],
@@ -94,6 +101,7 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
         root: { type: "string" },
         text: { type: "boolean" },
         json: { type: "boolean" },
+        since: { type: "string" },
         yes: { type: "boolean" },
         "leave-k3s-held": { type: "boolean" },
         cycle: { type: "string" },
@@ -125,6 +133,8 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
     if (!lab) return fail(`${command} has no flag --${flag}`);
     if (!SECONDS.test(value)) return fail(`--${flag} ${value}: is no number of seconds`);
   }
+  const since = values.since === undefined ? undefined : parseSince(values.since);
+  if (since !== undefined && !since.ok) return since;
   if (values.root === "") return fail("--root needs a folder");
   return ok({
     command,
@@ -133,6 +143,7 @@ export function parseArguments(args: readonly string[], lab: boolean): Result<Ar
     text: values.text === true,
     json: values.json === true,
     ...(operation === undefined ? {} : { operation }),
+    ...(since === undefined ? {} : { since: since.value }),
     yes: values.yes === true,
     leaveHeld: values["leave-k3s-held"] === true,
     ...(values.cycle === undefined ? {} : { cycleMs: Number(values.cycle) * 1000 }),

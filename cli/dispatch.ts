@@ -1,4 +1,5 @@
 import { parseArguments, usage } from "./arguments.ts";
+import { history } from "./commands/history.ts";
 import { operations } from "./commands/operations.ts";
 import { plan } from "./commands/plan.ts";
 import { rollback } from "./commands/rollback.ts";
@@ -33,6 +34,8 @@ export async function dispatch(args: readonly string[], entry: Entry): Promise<E
         return await status(parsed.value);
       case "operations":
         return await operations(parsed.value);
+      case "history":
+        return await history(parsed.value);
       case "plan":
         return await plan(parsed.value, entry);
       case "version":

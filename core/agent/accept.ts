@@ -7,7 +7,10 @@ import { clearConditions, raiseCondition } from "./context.ts";
 import type { Offered } from "./judge.ts";
 import { sayApproval, useApprovals } from "./approvals.ts";
 import { changesOf, noteAccepted } from "./desired_changes.ts";
+import { desiredEvent } from "./desired_history.ts";
+import { entryOf } from "./history_entry.ts";
 import { judgeRelease } from "./release_guard.ts";
+import { type Orderer, withEntry } from "../state/history.ts";
 import type { AgeVerdict } from "../protocol/release_age.ts";
 import type { Releases } from "./releases.ts";
 import { ok } from "../result.ts";
@@ -36,16 +39,24 @@ export async function refuse(
   await raiseCondition(context, code, message);
 }
 
+/** What comes with an offered desired state. */
+export interface OfferedWith {
+  /** The boxes in it that came unbound. */
+  readonly boxes?: KnownBoxes;
+  /** Who offers it. */
+  readonly by: Orderer;
+}
+
 /**
  * Takes over a desired state as a whole or not at all (protocol §4): its manifest verified, its options
  * checked against the templates, stored; only then may anything be applied. Tells whether the agent
- * must end what it does (`stop`: revoked; `aborted`). `boxes`: those in it that came unbound.
+ * must end what it does (`stop`: revoked; `aborted`).
  */
 export async function accept(
   context: BoundContext,
   releases: Releases,
   offered: Offered,
-  boxes: KnownBoxes = {},
+  { boxes = {}, by }: OfferedWith,
 ): Promise<"done" | "stop" | "aborted"> {
   if (offered.kind === "faulty") {
     await refuse(context, "invalid_desired_state", offered.message);
@@ -105,7 +116,19 @@ export async function accept(
     state,
     ...(Object.keys(boxes).length === 0 ? {} : { boxes }),
   };
-  const stored = await context.store.commit((state) => ({ ...state, desired }));
+  const isNew = before?.tag !== offered.tag;
+  const event = desiredEvent({
+    before: before?.state ?? null,
+    state,
+    tag: offered.tag,
+    release: release.value,
+    approvals: verdict.used,
+  });
+  const entry = entryOf(context, by, event);
+  const stored = await context.store.commit((state) => {
+    const accepted = { ...state, desired };
+    return isNew ? withEntry(accepted, entry) : accepted;
+  });
   if (!stored.ok) {
     context.ports.log.write(
       "error",
@@ -119,7 +142,7 @@ export async function accept(
   await sayApproval(context, "desired", null);
   await noteAccepted(context);
   await sayOlder(context, age);
-  if (before?.tag !== offered.tag) {
+  if (isNew) {
     context.ports.log.write(
       "info",
       "desired_state_accepted",

@@ -7,6 +7,8 @@ import {
   type NotApproved,
 } from "../protocol/approval.ts";
 import { canonicalJson } from "../protocol/jcs.ts";
+import type { SshPublicKey } from "../protocol/sshsig.ts";
+import type { UsedKey } from "../state/history.ts";
 import type { UsedApproval } from "../state/identity.ts";
 import type { Waiting } from "./approval_memory.ts";
 import type { BoundContext } from "./context.ts";
@@ -15,10 +17,12 @@ import { keepProvenTime, latestTime } from "./release_memory.ts";
 
 /** How the approvals of something were judged. `not_stored`: nothing may be done with them yet. */
 export type ApprovalVerdict =
-  | { readonly kind: "approved" | "not_stored" }
+  /** `used`: the keys that approve it; none where nothing needs one. */
+  | { readonly kind: "approved"; readonly used: readonly UsedKey[] }
+  | { readonly kind: "not_stored" }
   | { readonly kind: "not_approved"; readonly fault: NotApproved };
 
-const APPROVED: ApprovalVerdict = { kind: "approved" };
+const NOT_NEEDED: ApprovalVerdict = { kind: "approved", used: [] };
 
 /** How long a used approval is remembered after it expired, milliseconds. */
 const KEPT_MS = 30 * 86_400_000;
@@ -33,10 +37,11 @@ export async function useApprovals(
   approvals: readonly Approval[],
 ): Promise<ApprovalVerdict> {
   const { config: { trust }, binding, identity, verify } = context;
-  if (trust.approvalKeys.length === 0 || subjects.length === 0) return APPROVED;
+  if (trust.approvalKeys.length === 0 || subjects.length === 0) return NOT_NEEDED;
   await keepProvenTime(context);
   const used = identity.current.used_approvals ?? {};
   const noted: Record<string, UsedApproval> = {};
+  const keys: UsedKey[] = [];
   for (const subject of subjects) {
     const purpose = purposeOf(subject);
     const judged = await judgeApprovals(subject, approvals, {
@@ -53,13 +58,15 @@ export async function useApprovals(
     for (const { text, expires } of judged.value.texts) {
       noted[hashOf(text)] = { ...purpose, expires };
     }
+    keys.push(...judged.value.keys.map((key) => usedKey(key, subject)));
   }
-  if (Object.keys(noted).every((hash) => used[hash] !== undefined)) return APPROVED;
+  const approved: ApprovalVerdict = { kind: "approved", used: keys };
+  if (Object.keys(noted).every((hash) => used[hash] !== undefined)) return approved;
   const changed = await identity.change((now) => ({
     ...now,
     used_approvals: { ...remembered(now.used_approvals ?? {}, context), ...noted },
   }));
-  if (changed.ok) return APPROVED;
+  if (changed.ok) return approved;
   context.ports.log.write("error", "approval_not_stored", changed.error.message);
   return { kind: "not_stored" };
 }
@@ -101,6 +108,11 @@ export async function sayApproval(
     if (messages.length === 0) await clearConditions(context, code);
     else await raiseCondition(context, code, messages.map(({ message }) => message).join("; "));
   }
+}
+
+function usedKey({ comment, fingerprint }: SshPublicKey, subject: ApprovalSubject): UsedKey {
+  const change = subject.kind === "change" ? { change: subject.what } : {};
+  return { owner: comment, fingerprint, ...change };
 }
 
 function purposeOf(subject: ApprovalSubject): Pick<UsedApproval, "use" | "for"> {

@@ -13,6 +13,7 @@ import type { Witnesses } from "../state/witnesses.ts";
 import type { ApprovalMemory } from "./approval_memory.ts";
 import type { Channels } from "./channels.ts";
 import type { CorrectedClock } from "./corrected_clock.ts";
+import type { History } from "./history.ts";
 import type { IdentityHolder } from "./identity_holder.ts";
 import type { ProgramInfo } from "./program_info.ts";
 import type { RequestMemory } from "./request_memory.ts";
@@ -30,6 +31,8 @@ export interface Context extends KeyWork {
   readonly approvals: ApprovalMemory;
   /** What this node's snapshots were like when k3s had written them. */
   readonly snapshots: SnapshotRecord;
+  /** Who ordered what, for the people who look after the node. */
+  readonly history: History;
   /** Aborts when the program has to end. */
   readonly stop: AbortSignal;
   /** How far cycles are apart, milliseconds. */

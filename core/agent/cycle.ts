@@ -3,6 +3,7 @@ import { isPlausibleTime } from "../protocol/answer.ts";
 import type { OfferedOperation } from "../protocol/operation.ts";
 import { isJsonObject, type JsonValue } from "../json.ts";
 import { type ClusterLook, whyNotAgent } from "../state/custody.ts";
+import { type Orderer, withEntry } from "../state/history.ts";
 import { accept, refuse } from "./accept.ts";
 import type { BoundContext } from "./context.ts";
 import { bindStored, boxRules, demandBound } from "./boxes.ts";
@@ -12,6 +13,7 @@ import { type ClusterKeeper, openClusterKeeper } from "./converge_cluster.ts";
 import { type HostKeeper, openHostKeeper } from "./converge_host.ts";
 import { custodyBy, custodyOfNode, judgeCluster } from "./custody.ts";
 import { exchange, judgeOffset, type Outcome, type SignedRequest } from "./exchange.ts";
+import { byPortal, entryOf } from "./history_entry.ts";
 import { judgeSyncAnswer } from "./judge.ts";
 import { openOwnUpdate, type OwnUpdate } from "./own_update.ts";
 import { leadsCluster } from "./leads.ts";
@@ -67,6 +69,8 @@ export type CycleEnd = SyncEnd | "installed";
 export interface Synced {
   readonly end: SyncEnd;
   readonly operation: OfferedOperation | null;
+  /** Who offers that, where there is one. */
+  readonly by?: Orderer;
 }
 
 /**
@@ -102,9 +106,10 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
   if (converged !== "done") return converged;
   const isRestarting = parts.host.isRestarting(context, observation.apiUp);
   if (synced.end === "accepted" && !(isRestarting && needsApi(synced.operation))) {
-    await takeOffer(context, synced.operation, observation.apiUp);
+    await takeOffer(context, synced.operation, observation.apiUp, definitionOf, synced.by);
   }
   if (synced.end === "accepted") await parts.completeRotation(context);
+  await context.history.flush();
   await judgeDisk(context);
   return synced.end;
 }
@@ -179,7 +184,10 @@ export async function sync(
 async function receive(
   context: BoundContext,
   parts: CycleParts,
-  { body, unfit }: Pick<Extract<Outcome, { do: "apply" }>, "body" | "unfit">,
+  { body, unfit, signer }: Pick<
+    Extract<Outcome, { do: "apply" }>,
+    "body" | "unfit" | "signer"
+  >,
   sent: {
     /** The report named an accepted desired state. */
     readonly desired: boolean;
@@ -207,8 +215,10 @@ async function receive(
   }
   await context.channels.succeeded("sync");
   await parts.update.proven(context);
+  const by = byPortal(signer);
   if (context.store.state.revoked) {
-    await context.store.keep((state) => ({ ...state, revoked: false }));
+    const entry = entryOf(context, by, { what: "accepted_again" });
+    await context.store.keep((state) => withEntry({ ...state, revoked: false }, entry));
   }
   if (await clearTrouble(context)) {
     context.ports.log.write("info", "portal_back", "the portal answers again");
@@ -237,9 +247,9 @@ async function receive(
     context,
     parts.releases,
     judgement.offered,
-    judgement.unbound,
+    { boxes: judgement.unbound, by },
   );
-  return { end: end === "done" ? "accepted" : end, operation: judgement.operation };
+  return { end: end === "done" ? "accepted" : end, operation: judgement.operation, by };
 }
 
 /** Binds what an earlier version stored, once this one has proven itself. */

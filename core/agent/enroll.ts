@@ -15,8 +15,10 @@ import { bindBoxes, openInPlace, scanEnrollAnswer } from "../protocol/secret_pos
 import { fail, ok, type Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { saveBootstrap } from "../state/bootstrap.ts";
+import { withEntry } from "../state/history.ts";
 import { type Identity, saveIdentity } from "../state/identity.ts";
 import type { Context } from "./context.ts";
+import { byPortal, entryOf } from "./history_entry.ts";
 import { sealingKeysOf } from "./identity_holder.ts";
 import { CONNECT_MS, MAX_BODY, TOTAL_MS } from "./exchange.ts";
 import { judgeAnswer, plainAnswer } from "./read_answer.ts";
@@ -245,6 +247,15 @@ async function storeAnswer(
   };
   const saved = await saveIdentity(disk, bound);
   if (!saved.ok) return fail({ code: "identity_not_stored", message: saved.error.message });
+  const entry = entryOf(context, byPortal(answered.signer ?? null), {
+    what: "enrolled",
+    agent_id,
+    cluster: cluster_id,
+    node: node_name,
+    server: request.server_id,
+    portal,
+  });
+  await context.store.keep((state) => withEntry(state, entry));
   await context.channels.succeeded("sync");
   await clearTrouble(context);
   log.write(

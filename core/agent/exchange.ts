@@ -10,10 +10,12 @@ import {
   reactionTo,
 } from "../protocol/reaction.ts";
 import { hashBody, signedBytesOf } from "../protocol/signing.ts";
+import { withEntry } from "../state/history.ts";
 import type { KeyPairs } from "../state/identity.ts";
 import type { ChannelName } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
+import { byPortal, entryOf } from "./history_entry.ts";
 import { pairsOf } from "./identity_holder.ts";
 import { judgeAnswer, noteAnswer, plainAnswer } from "./read_answer.ts";
 
@@ -50,6 +52,8 @@ export type Outcome =
     readonly sent: number;
     /** The pair of keys in use signed it, and not the other one of a rotation. */
     readonly current: boolean;
+    /** The ID of the key in `portal_keys` that signed the answer; null where nothing proves it. */
+    readonly signer: string | null;
   }
   | Exclude<Reaction, { do: "apply" | "sign_again" }>
   /** The program has to end. */
@@ -122,13 +126,27 @@ export async function exchange(context: BoundContext, request: SignedRequest): P
         bytes: reply.value.body,
         sent,
         current,
+        signer: meaning.signer ?? null,
       };
     }
     // Stored at once, whoever asked: the life of the agent ends with it, and not with the next sync.
-    if (reaction.do === "stop") await context.store.keep((now) => ({ ...now, revoked: true }));
+    if (reaction.do === "stop") {
+      await noteRefused(context, meaning.kind === "unauthorized" ? meaning.signer : undefined);
+    }
     await book(context, request.channel, reaction);
     return reaction;
   }
+}
+
+async function noteRefused(context: BoundContext, signer: string | undefined): Promise<void> {
+  const { store } = context;
+  const entry = store.state.revoked
+    ? null
+    : entryOf(context, byPortal(signer ?? null), { what: "revoked" });
+  await store.keep((now) => {
+    const refused = { ...now, revoked: true };
+    return entry === null ? refused : withEntry(refused, entry);
+  });
 }
 
 /**

@@ -10,6 +10,7 @@ import type { OperationResult } from "../protocol/operation.ts";
 import { fail, ok } from "../result.ts";
 import type { Bootstrap } from "../state/bootstrap.ts";
 import { otherCluster } from "../state/custody.ts";
+import { withEntry } from "../state/history.ts";
 import type { Journal } from "../state/journal.ts";
 import type { State } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
@@ -17,6 +18,7 @@ import { correctedNow, timestamp, witnesses } from "./context.ts";
 import { custodyBy, lookAtCluster } from "./custody.ts";
 import { readPendingRestart } from "./converge_host.ts";
 import { readBootstrap } from "./read_bootstrap.ts";
+import { BY_AGENT, endedEvent, entryOf } from "./history_entry.ts";
 import { judgeRelease } from "./release_guard.ts";
 import { openReleases } from "./releases.ts";
 import { openRotation } from "./rotation.ts";
@@ -36,6 +38,11 @@ export async function operate(
     changed();
     await ports.clock.sleep(CUT_MS, context.stop);
   };
+  /** What is noted where the operation has a result from now on. */
+  const endEntry = ({ id, kind, result }: Journal) =>
+    result === undefined || present(store.state.operation).result !== undefined
+      ? null
+      : entryOf(context, BY_AGENT, endedEvent(id, kind, result));
   const engine: EngineContext = {
     ports,
     node: await nodeFacts(context, await readBootstrap(context)),
@@ -67,14 +74,18 @@ export async function operate(
     timestamp: () => timestamp(context),
     journal: () => present(store.state.operation),
     async record(change) {
-      const stored = await store.commit((state) =>
-        withJournal(state, change(present(state.operation)), witnesses(context))
-      );
+      const entry = endEntry(change(present(store.state.operation)));
+      const stored = await store.commit((state) => {
+        const after = withJournal(state, change(present(state.operation)), witnesses(context));
+        return entry === null ? after : withEntry(after, entry);
+      });
+      if (stored.ok && entry !== null) await context.history.flush();
       if (stored.ok) changed();
       return stored;
     },
   };
   const { id, kind } = engine.journal();
+  await context.history.flush();
   const definition = find(kind);
   const late = lateRefusal(engine.journal(), correctedNow(context)) ??
     staleRefusal(engine.journal(), definition) ??

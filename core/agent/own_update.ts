@@ -4,11 +4,13 @@ import { readSaidVersion } from "../update/says_version.ts";
 import { forget } from "../update/standing.ts";
 import type { ArtifactFile } from "../ports/artifact.ts";
 import type { Artifact } from "../protocol/release.ts";
+import { withEntry } from "../state/history.ts";
 import { NEW_PROGRAM_FILE, PROGRAM_FILE } from "../state/paths.ts";
 import type { HoldReason, UpdateRecord, UpdateStep } from "../state/update_record.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition, timestamp } from "./context.ts";
 import { type Download, startDownload } from "./download.ts";
+import { BY_AGENT, entryOf } from "./history_entry.ts";
 import type { Releases } from "./releases.ts";
 import { settleUpdate } from "./settle_update.ts";
 import { updateWish } from "./update_wish.ts";
@@ -169,6 +171,13 @@ export function openOwnUpdate(): OwnUpdate {
       trialMs: context.trialMs,
       async onTrial(deadline) {
         await clearConditions(context, "update_failed", "rolled_back");
+        const entry = entryOf(context, BY_AGENT, {
+          what: "update_installed",
+          from: program.version,
+          to: version,
+          demanded: context.requests.demanded() !== null,
+        });
+        await context.store.keep((state) => withEntry(state, entry));
         await step(context, version, "trial", deadline);
         await note(context, (record) => ({ ...record, rolled_back: null }));
       },
@@ -204,6 +213,8 @@ export function openOwnUpdate(): OwnUpdate {
       }
       onTrial = false;
       const { version } = context.program;
+      const entry = entryOf(context, BY_AGENT, { what: "update_confirmed", version });
+      await context.store.keep((state) => withEntry(state, entry));
       await note(context, (record) => ({
         ...record,
         under_way: null,

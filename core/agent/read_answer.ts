@@ -1,6 +1,6 @@
 import type { HttpAnswer, HttpError } from "../ports/http.ts";
 import { isOfPortal, type Meaning, meaningOf } from "../protocol/answer.ts";
-import { type RequestProof, verifyAnswer } from "../protocol/answer_signature.ts";
+import { namedSigner, type RequestProof, verifyAnswer } from "../protocol/answer_signature.ts";
 import type { Result } from "../result.ts";
 import type { Context } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
@@ -88,7 +88,9 @@ export function judgeAnswer(
   if (portalKeys.length === 0 || !reply.ok || reply.value.status >= 500) {
     return { meaning, proof: { kind: "not_needed" } };
   }
-  return proofOf(context, reply.value, request).then((proof) => asFarAsProven(meaning, proof));
+  const { headers } = reply.value;
+  return proofOf(context, reply.value, request)
+    .then((proof) => asFarAsProven(signed(meaning, headers), proof));
 }
 
 function asFarAsProven(meaning: Meaning, proof: Proof): JudgedAnswer {
@@ -99,6 +101,13 @@ function asFarAsProven(meaning: Meaning, proof: Proof): JudgedAnswer {
   if (isNotThePortal(meaning)) return { meaning, proof };
   const message = `no key in portal_keys proves the answer: ${proof.why}`;
   return { meaning: { kind: "trouble", code: "answer_unproven", message }, proof };
+}
+
+/** An answer that orders something says by which key; that counts only where the answer is proven. */
+function signed(meaning: Meaning, headers: HttpAnswer["headers"]): Meaning {
+  const signer = namedSigner(headers);
+  const isOrder = meaning.kind === "success" || meaning.kind === "unauthorized";
+  return isOrder && signer !== null ? { ...meaning, signer } : meaning;
 }
 
 async function proofOf(

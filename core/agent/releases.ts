@@ -1,6 +1,5 @@
 import type { Disk } from "../ports/disk.ts";
-import { verifyRelease } from "../protocol/dsse.ts";
-import type { Release } from "../protocol/release.ts";
+import { type VerifiedRelease, verifyRelease } from "../protocol/dsse.ts";
 import type { Verify } from "../protocol/signing.ts";
 import { fail, ok, type Result } from "../result.ts";
 import { readDocument, writeDocument } from "../state/durable.ts";
@@ -18,9 +17,9 @@ export interface NoRelease {
 /** Verified release manifests: the last ones used are kept in memory, the last one fetched on disk. */
 export interface Releases {
   /** The verified manifest of `version`, fetched where it is not at hand. */
-  get(context: BoundContext, version: string): Promise<Result<Release, NoRelease>>;
+  get(context: BoundContext, version: string): Promise<Result<VerifiedRelease, NoRelease>>;
   /** The same where it is at hand, in memory or on the disk; the portal is not asked. */
-  atHand(context: BoundContext, version: string): Promise<Release | null>;
+  atHand(context: BoundContext, version: string): Promise<VerifiedRelease | null>;
 }
 
 /** Why the last release asked for is not at hand. */
@@ -39,7 +38,7 @@ const HELD = 2;
  */
 export function openReleases(keep: "in_use" | "aside" = "in_use"): Releases {
   // The one in use, and one that is offered and perhaps never taken.
-  let held: readonly Release[] = [];
+  let held: readonly VerifiedRelease[] = [];
   let refusal: Refusal | null = null;
   /** What the disk did not take: tried again for as long as the release is in use. */
   let owed: { readonly version: string; readonly bytes: Uint8Array } | null = null;
@@ -51,7 +50,7 @@ export function openReleases(keep: "in_use" | "aside" = "in_use"): Releases {
     if (!kept.ok) context.ports.log.write("warn", "release_not_kept", kept.error.message);
   }
 
-  function hold(release: Release): void {
+  function hold(release: VerifiedRelease): void {
     const others = held.filter(({ version }) => version !== release.version);
     held = [release, ...others].slice(0, HELD);
   }
@@ -112,7 +111,7 @@ export async function readRelease(
   version: string,
   releaseKeys: readonly Uint8Array[],
   verify?: Verify,
-): Promise<Release | null> {
+): Promise<VerifiedRelease | null> {
   // The disk is no authority: what it holds counts only if a built-in key's signature holds today.
   const found = await readDocument(disk, RELEASE_FILE, async (bytes) => {
     const release = await verifyRelease(bytes, version, releaseKeys, verify);
@@ -126,7 +125,7 @@ export async function readRelease(
 async function fromPortal(
   context: BoundContext,
   version: string,
-): Promise<Result<{ readonly release: Release; readonly bytes: Uint8Array }, NoRelease>> {
+): Promise<Result<{ readonly release: VerifiedRelease; readonly bytes: Uint8Array }, NoRelease>> {
   // As it is: what a version may have needs no escape, and `+` is one of its own characters (protocol §8).
   const path = `/releases/${version}/manifest`;
   const outcome = await exchange(context, { channel: "manifests", method: "GET", path });

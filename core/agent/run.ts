@@ -17,6 +17,7 @@ import { openCorrectedClock } from "./corrected_clock.ts";
 import type { BoundContext, Context } from "./context.ts";
 import { clearConditions, raiseCondition } from "./context.ts";
 import { enroll } from "./enroll.ts";
+import { openHistory } from "./history.ts";
 import { holdIdentity, type IdentityHolder } from "./identity_holder.ts";
 import { type LifeEvent, next } from "./life.ts";
 import type { Stage } from "../state/state.ts";
@@ -27,6 +28,7 @@ import { knock, waitToKnock } from "./knock.ts";
 import { serve } from "./serve.ts";
 import { type Beginning, readBeginning, serverOf } from "./start.ts";
 import { noteTrouble } from "./trouble.ts";
+import { noteStart } from "./trust_history.ts";
 
 /** What the agent is started with. */
 export interface Setup extends KeyWork {
@@ -110,6 +112,7 @@ async function openContext(
     time,
     approvals: openApprovalMemory(),
     snapshots: openSnapshotRecord(ports.disk),
+    history: openHistory({ disk: ports.disk, log: ports.log, store }),
     requests: openRequestMemory(Math.floor(time.now() / 1000)),
     stop,
     cycleMs: cycleMs ?? CYCLE_MS,
@@ -141,6 +144,16 @@ async function live(context: Context, beginning: Beginning): Promise<"stopped" |
     await noteStage(context, stage, identity);
   };
 
+  /** The context with the identity; what the history has to say about this start is noted once. */
+  const begin = async (): Promise<BoundContext> => {
+    const isFirst = holder === null;
+    holder ??= hold(context, identity);
+    const bound = await settle(context, holder);
+    if (isFirst) await noteStart(bound);
+    await context.history.flush();
+    return bound;
+  };
+
   // No file may come before identity.json: beside one, its absence means that it was lost.
   if (stage !== "unenrolled") await noteStage(context, stage, identity);
   while (!context.stop.aborted) {
@@ -168,20 +181,21 @@ async function live(context: Context, beginning: Beginning): Promise<"stopped" |
         if (stage === "starting_k3s" && context.store.state.first_start === "done") {
           await move("k3s_started");
         }
-        holder ??= hold(context, identity);
-        const end = await serve(await settle(context, holder), move, running);
+        const bound = await begin();
+        const end = await serve(bound, move, running);
         if (end === "aborted") return "stopped";
         if (end === "installed") return "updated";
         await noteRevoked(context);
         await move("identity_revoked");
+        await context.history.flush();
         await waitToKnock(context);
         break;
       }
-      case "revoked":
-        holder ??= hold(context, identity);
+      case "revoked": {
+        const bound = await begin();
         // Which pair comes first is by chance: an agent that is restarted within the hour tries both.
         pair ??= Math.round(context.ports.random.fraction());
-        if (await knock(await settle(context, holder), pair++)) {
+        if (await knock(bound, pair++)) {
           await move("identity_accepted");
           break;
         }
@@ -189,8 +203,10 @@ async function live(context: Context, beginning: Beginning): Promise<"stopped" |
         // A 200 that a 401 followed has cleared it.
         await context.store.keep((state) => ({ ...state, revoked: true }));
         log.write("error", "revoked", "this identity is revoked: will ask again in about an hour");
+        await context.history.flush();
         await waitToKnock(context);
         break;
+      }
       case "other_server":
         // Stands still outside of this life, so that not even a file of it is read.
         throw new Error("nobody lives on another server");

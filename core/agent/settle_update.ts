@@ -1,8 +1,10 @@
 import { NEW_PROGRAM_FILE, PROGRAM_FILE } from "../state/paths.ts";
+import { withEntry } from "../state/history.ts";
 import { hold } from "../update/holds.ts";
 import { forget, readStanding } from "../update/standing.ts";
 import type { BoundContext } from "./context.ts";
 import { correctedNow, raiseCondition } from "./context.ts";
+import { BY_AGENT, entryOf } from "./history_entry.ts";
 
 /** What a start made of an update. */
 export interface Settled {
@@ -39,10 +41,14 @@ export async function settleUpdate(context: BoundContext): Promise<Settled> {
       taken = how.from;
       const now = correctedNow(context);
       const held = { reason: "rollback", message: how.reason, now, fraction: 0 } as const;
-      await store.keep((state) => ({
-        ...state,
-        update: { ...hold(state.update, how.from, held), under_way: null, rolled_back: how },
-      }));
+      const event = { what: "update_rolled_back", from: how.from, to: how.to } as const;
+      const entry = entryOf(context, BY_AGENT, event);
+      await store.keep((state) =>
+        withEntry({
+          ...state,
+          update: { ...hold(state.update, how.from, held), under_way: null, rolled_back: how },
+        }, entry)
+      );
     }
     // A start that was cut short may have stored that without its condition.
     if (taken !== null || !store.state.conditions.some(({ code }) => code === "rolled_back")) {

@@ -10,23 +10,26 @@ import type { JsonObject } from "../json.ts";
 import { needsApproval, subjectOf } from "../protocol/approved_operations.ts";
 import type { OfferedOperation } from "../protocol/operation.ts";
 import { otherCluster } from "../state/custody.ts";
+import { type Orderer, type UsedKey, withEntry } from "../state/history.ts";
 import type { Journal } from "../state/journal.ts";
 import type { BoundContext } from "./context.ts";
 import { clearConditions, raiseCondition, witnesses } from "./context.ts";
 import { custodyOfNode } from "./custody.ts";
+import { byPortal, entryOf, takenEvent } from "./history_entry.ts";
 import { finishApprovals, sayApproval, useApprovals } from "./approvals.ts";
 import { readBootstrap } from "./read_bootstrap.ts";
 import { wasGivenUp } from "./send_events.ts";
 
 /**
  * Takes an offered operation in hand (protocol §5): stored before anything of it begins. Events are sent
- * and the engine runs beside the cycles. `find` is the registry.
+ * and the engine runs beside the cycles. `by`: who offers it. `find` is the registry.
  */
 export async function takeOffer(
   context: BoundContext,
   operation: OfferedOperation | null,
   apiUp: boolean,
   find = definitionOf,
+  by: Orderer = byPortal(null),
 ): Promise<void> {
   const seen = witnesses(context);
   const definition = operation === null ? null : find(operation.kind);
@@ -55,10 +58,15 @@ export async function takeOffer(
   const journal = await begunBefore(context, verdict.journal, definition) ?? verdict.journal;
   // Taken once more it would only hold up the next operation: it cannot be sent before a restart.
   if (journal.result !== undefined && await wasGivenUp(context, journal)) return;
-  const isReady = journal.result !== undefined || await isApproved(context, operation);
   if (journal.result !== undefined) await sayApproval(context, "operation", null);
-  if (!isReady) return;
-  const stored = await context.store.commit((state) => withJournal(state, journal, seen));
+  const approvals = journal.result === undefined ? await approvalsOf(context, operation) : [];
+  if (approvals === null) return;
+  const isAgain = Object.hasOwn(context.store.state.finished, journal.id);
+  const entry = entryOf(context, by, takenEvent(journal, approvals));
+  const stored = await context.store.commit((state) => {
+    const taken = withJournal(state, journal, seen);
+    return isAgain ? taken : withEntry(taken, entry);
+  });
   if (!stored.ok) {
     context.ports.log.write("error", "operation_not_stored", stored.error.message);
     return;
@@ -74,10 +82,13 @@ export async function takeOffer(
 }
 
 /**
- * Whether the owner approves an operation that would run. One that lacks an approval is neither begun nor
- * finished: it may be offered again with one until it expires.
+ * The keys by which the owner approves an operation that would run; null where that is not approved. One that
+ * lacks an approval is neither begun nor finished: it may be offered again with one until it expires.
  */
-async function isApproved(context: BoundContext, operation: OfferedOperation): Promise<boolean> {
+async function approvalsOf(
+  context: BoundContext,
+  operation: OfferedOperation,
+): Promise<readonly UsedKey[] | null> {
   const { requireApproval } = context.config.trust;
   const { approvals = [] } = operation;
   const params = operation.params as JsonObject;
@@ -88,7 +99,7 @@ async function isApproved(context: BoundContext, operation: OfferedOperation): P
   const verdict = await useApprovals(context, subjects, approvals);
   const fault = verdict.kind === "not_approved" ? verdict.fault : null;
   await sayApproval(context, "operation", fault);
-  return verdict.kind === "approved";
+  return verdict.kind === "approved" ? verdict.used : null;
 }
 
 /** Whether a restore names a snapshot whose SHA-256 this node knows; asked only where it does not say one. */

@@ -6,10 +6,14 @@ import type { Ports } from "../ports/mod.ts";
 import { ok, type Result } from "../result.ts";
 import type { Hold } from "../state/custody.ts";
 import { writeDocument } from "../state/durable.ts";
+import { openHistoryFile } from "../state/history_file.ts";
+import { ownerOf } from "../state/owner.ts";
 import {
   AGENT_UNIT,
   AGENT_UNIT_FILE,
   CONFIG_DIRECTORY,
+  HISTORY_BEFORE_FILE,
+  HISTORY_FILE,
   K3S_HELD_NOTE_FILE,
   K3S_HOLD_DROP_IN,
   K3S_HOLD_FILE,
@@ -61,7 +65,13 @@ export const UNINSTALL_HELD_PLAN: readonly UninstallStep[] = [
   {
     kind: "remove_others",
     path: STATE_DIRECTORY,
-    kept: [K3S_HOLD_FILE, OPERATIONS_DIRECTORY, K3S_HELD_NOTE_FILE],
+    kept: [
+      K3S_HOLD_FILE,
+      OPERATIONS_DIRECTORY,
+      K3S_HELD_NOTE_FILE,
+      HISTORY_FILE,
+      HISTORY_BEFORE_FILE,
+    ],
   },
   { kind: "remove", path: CONFIG_DIRECTORY },
 ];
@@ -204,7 +214,16 @@ async function leaveHeld(ports: Ports): Promise<StepEnd> {
   const old = origin === null ? null : oldData(origin, await readDatabase(disk));
   const bytes = new TextEncoder().encode(heldNote(hold, old));
   const written = await writeDocument(disk, K3S_HELD_NOTE_FILE, bytes);
-  return written.ok ? { kind: "done" } : { kind: "failed", message: written.error.message };
+  if (!written.ok) return { kind: "failed", message: written.error.message };
+  await noteUninstalled(ports);
+  return { kind: "done" };
+}
+
+/** The last entry of the history, which stays with the hold. Without it the uninstallation goes on. */
+async function noteUninstalled({ disk, clock }: Ports): Promise<void> {
+  const at = new Date(clock.now()).toISOString();
+  const entry = { at, certain: false, what: "uninstalled", by: { who: "root" } } as const;
+  await openHistoryFile(disk).write([entry], await ownerOf(disk));
 }
 
 /** The note beside a hold that outlives the agent. */

@@ -18,9 +18,14 @@ export interface NoReply {
   readonly message: string;
 }
 
+/** The ID of the key in `portal_keys` that signed an answer; left out where nothing proves it. */
+interface Signed {
+  readonly signer?: string;
+}
+
 /** What an answer says, before anybody decides what to do about it. */
 export type Meaning =
-  | { readonly kind: "success"; readonly body: JsonValue; readonly unfit: Body["unfit"] }
+  | { readonly kind: "success"; readonly body: JsonValue; readonly unfit: Body["unfit"] } & Signed
   /** 400, other 4xx and 3xx: this request is wrong and will stay wrong. */
   | {
     readonly kind: "rejected";
@@ -28,7 +33,7 @@ export type Meaning =
     readonly code: string;
     readonly message: string;
   }
-  | { readonly kind: "unauthorized"; readonly code: string; readonly message: string }
+  | { readonly kind: "unauthorized"; readonly code: string; readonly message: string } & Signed
   | { readonly kind: "replayed" }
   /** `portalTime`: milliseconds since the epoch. */
   | { readonly kind: "clock_skew"; readonly portalTime: number }

@@ -89,6 +89,11 @@ export interface AnswerWork {
   readonly contentDigest?: ContentDigest;
 }
 
+/** The ID of the key that an answer names as its signer; it counts once {@link verifyAnswer} has held. */
+export function namedSigner(headers: Readonly<Record<string, string>>): string | null {
+  return INPUT.exec(headers["signature-input"] ?? "")?.[2] ?? null;
+}
+
 const INPUT = /^pbx=(\([^)]*\));created=[0-9]{1,15};keyid="([0-9a-f]{16})";alg="ed25519"$/;
 const SIGNATURE = /^pbx=:([A-Za-z0-9+/]{86}==):$/;
 

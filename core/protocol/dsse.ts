@@ -35,6 +35,12 @@ export function keyId(publicKey: Uint8Array): string {
   return bytesToHex(sha256(publicKey)).slice(0, 16);
 }
 
+/** A release whose manifest was verified. */
+export interface VerifiedRelease extends Release {
+  /** The ID of the release key whose signature holds; the manifest itself does not say it. */
+  readonly verified_by: string;
+}
+
 /**
  * Reads and verifies the manifest of release `version` (protocol §6). Nothing of the payload is looked at
  * before a signature by one of the `trusted` release keys holds. Signatures by other keys are ignored.
@@ -45,7 +51,7 @@ export async function verifyRelease(
   version: string,
   trusted: readonly Uint8Array[],
   verify: Verify = verifyInScript,
-): Promise<Result<Release, ManifestRejected>> {
+): Promise<Result<VerifiedRelease, ManifestRejected>> {
   if (trusted.length === 0) {
     return rejected("this agent was built without release keys and takes no release");
   }
@@ -55,10 +61,12 @@ export async function verifyRelease(
   if (payload === null) {
     return rejected("the envelope's payload is no standard base64 with padding");
   }
-  if (!await isSigned(envelope.value, payload, trusted, verify)) {
+  const signer = await signerOf(envelope.value, payload, trusted, verify);
+  if (signer === null) {
     return rejected(`no signature by a release key of this agent (${keyNames(trusted)}) holds`);
   }
-  return readRelease(payload, version);
+  const release = readRelease(payload, version);
+  return release.ok ? ok({ ...release.value, verified_by: signer }) : release;
 }
 
 /** An envelope around `payload`, signed with each of `seeds` in turn. */
@@ -107,21 +115,22 @@ function readJson(bytes: Uint8Array, what: string): Result<JsonValue, ManifestRe
  */
 const MAX_SIGNATURES = 16;
 
-async function isSigned(
+/** The ID of the first key whose signature holds; null where none does. */
+async function signerOf(
   envelope: Envelope,
   payload: Uint8Array,
   trusted: readonly Uint8Array[],
   verify: Verify,
-): Promise<boolean> {
+): Promise<string | null> {
   const signed = pae(envelope.payloadType, payload);
   const keys = new Map(trusted.map((key) => [keyId(key), key]));
   for (const { keyid = "", sig } of envelope.signatures.slice(0, MAX_SIGNATURES)) {
     const key = keys.get(keyid);
     const signature = key === undefined ? null : decodeBase64(sig);
     if (key === undefined || signature === null) continue;
-    if (await verify(key, signature, signed)) return true;
+    if (await verify(key, signature, signed)) return keyid;
   }
-  return false;
+  return null;
 }
 
 function keyNames(trusted: readonly Uint8Array[]): string {

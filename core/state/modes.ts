@@ -5,6 +5,8 @@ import { PRIVATE_DIRECTORY, PRIVATE_FILE } from "./durable.ts";
 import {
   BOOTSTRAP_FILE,
   CONFIG_FILE,
+  HISTORY_BEFORE_FILE,
+  HISTORY_FILE,
   IDENTITY_FILE,
   K3S_HOLD_FILE,
   LOCK_FILE,
@@ -56,7 +58,9 @@ export async function wrongModes(disk: Disk): Promise<readonly WrongMode[]> {
   await look(STATE_DIRECTORY, "directory", PRIVATE_DIRECTORY, false);
   await look(CONFIG_FILE, "file", PRIVATE_FILE, false);
   for (const path of DOCUMENTS) await look(path, "file", PRIVATE_FILE, true);
-  for (const path of [STATE_ASIDE_FILE, LOCK_FILE]) await look(path, "file", PRIVATE_FILE, false);
+  for (const path of [STATE_ASIDE_FILE, LOCK_FILE, HISTORY_FILE, HISTORY_BEFORE_FILE]) {
+    await look(path, "file", PRIVATE_FILE, false);
+  }
   await look(K3S_HOLD_FILE, "file", HOLD_MODE, false);
   for (const folder of [OPERATIONS_DIRECTORY, RESTORE_DIRECTORY]) {
     await look(folder, "directory", PRIVATE_DIRECTORY, true);

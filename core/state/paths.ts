@@ -20,6 +20,9 @@ export const BOOTSTRAP_FILE = `${STATE_DIRECTORY}/bootstrap.json`;
 export const RELEASE_FILE = `${STATE_DIRECTORY}/release.json`;
 /** One log per operation. */
 export const OPERATIONS_DIRECTORY = `${STATE_DIRECTORY}/ops`;
+/** Who ordered what, one JSON object a line; and the file before it. */
+export const HISTORY_FILE = `${STATE_DIRECTORY}/history.jsonl`;
+export const HISTORY_BEFORE_FILE = `${HISTORY_FILE}.1`;
 /** Held by the one running agent. */
 export const LOCK_FILE = `${STATE_DIRECTORY}/lock`;
 /** Where an unreadable state.json is kept aside. */

@@ -5,6 +5,7 @@ import { StoredDesiredState } from "../protocol/desired_state.ts";
 import { AgentId, Rfc3339 } from "../protocol/identifiers.ts";
 import { Condition, DesiredTag } from "../protocol/sync.ts";
 import { ClockRecord, NO_CLOCK } from "./clock_record.ts";
+import { HistoryRecord } from "./history.ts";
 import { Finished, Journal } from "./journal.ts";
 import { FORMAT } from "./json_document.ts";
 import { NO_UPDATE, UpdateRecord } from "./update_record.ts";
@@ -108,6 +109,8 @@ export const StateDocument = z.object({
   operation: Journal.nullable(),
   /** Results of the last 30 days, by operation ID. */
   finished: z.record(z.string(), Finished),
+  /** The last entries of history.jsonl; absent before the first. */
+  history: HistoryRecord.optional(),
 });
 /** The conditions whose codes this version knows; anything else as it is, for the schema to judge. */
 function knownOnly(conditions: unknown): unknown {

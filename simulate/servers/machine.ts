@@ -20,6 +20,7 @@ import { openCorrectedClock } from "../../core/agent/corrected_clock.ts";
 import type { BoundContext } from "../../core/agent/context.ts";
 import { holdIdentity } from "../../core/agent/identity_holder.ts";
 import { openApprovalMemory } from "../../core/agent/approval_memory.ts";
+import { openHistory } from "../../core/agent/history.ts";
 import { openRequestMemory } from "../../core/agent/request_memory.ts";
 import type { Ports } from "../../core/ports/mod.ts";
 import type { Bucket } from "../../core/ports/s3.ts";
@@ -234,6 +235,7 @@ export async function openAgent(
     channels: openChannels(store, ports.clock, ports.random),
     approvals: openApprovalMemory(),
     snapshots: openSnapshotRecord(ports.disk),
+    history: openHistory({ disk: ports.disk, log: ports.log, store }),
     requests: openRequestMemory(),
     stop,
     cycleMs: 30_000,

@@ -132,7 +132,14 @@ Deno.test("uninstall: --leave-k3s-held leaves the hold, its drop-in, the logs an
         Deno.readDir(`${world.root}/var/lib/pbx-agent`),
         ({ name }) => name,
       );
-      assert.deepEqual(left.sort(), ["hold-k3s", "k3s-is-held.txt", "ops"], turn);
+      const kept = ["history.jsonl", "hold-k3s", "k3s-is-held.txt", "ops"];
+      assert.deepEqual(left.sort(), kept, turn);
+      const history = JSON.parse((await world.cli("history", "--json")).stdout);
+      assert.equal(history.at(-1).what, "uninstalled", turn);
+      assert.equal(
+        history.filter(({ what }: { what: string }) => what === "uninstalled").length,
+        1,
+      );
       assert.equal(await exists(world, "/var/lib/pbx-agent/ops/op-1.log"), true);
       assert.equal(await Deno.readTextFile(world.root + DROP_IN), dropIn, "it was there");
       for (const path of [UNIT, "/etc/pbx-agent", "/etc/systemd/system/pbx-agent-return.timer"]) {
