@@ -67,6 +67,7 @@ insmod ${MODULE_FOLDER}/i6300esb.ko heartbeat=${WATCHDOG_S}
 echo "image: hangs"
 exec 3>/dev/watchdog
 while :; do sleep 60; done`,
-  // The kernel panics when its first process ends.
-  panic: 'echo "image: ends"\nexit 1',
+  // The kernel panics when its first process ends. It writes to the console at once, into the middle of a
+  // line that a slow machine has not printed yet.
+  panic: 'echo "image: ends"\nsleep 2\nexit 1',
 };
