@@ -185,3 +185,23 @@ Deno.test("unit: what it refuses is refused, what the agent does works", shared,
   const made = ["stat", "-c", "%a", "/etc/rancher", "/var/lib/rancher"];
   assert.equal(await machine().run(made), "755\n755\n");
 });
+
+Deno.test(
+  "unit: a file system that is mounted later is seen in it, and writable",
+  shared,
+  async () => {
+    const pid = ["systemctl", "show", "--property=MainPID", "--value", AGENT_UNIT];
+    const inside = ["nsenter", "--mount", "--target", (await machine().run(pid)).trim()];
+    for (const path of ["/boot", "/etc/systemd/system", "/var/lib/rancher"]) {
+      await machine().run(["mount", "-t", "tmpfs", "later", path]);
+      await machine().run([...inside, "touch", `${path}/later`]);
+      assert.ok(await machine().exists(`${path}/later`), path);
+      await machine().run(["umount", path]);
+      assert.equal(
+        (await machine().exec([...inside, "test", "-e", `${path}/later`])).code,
+        1,
+        path,
+      );
+    }
+  },
+);
