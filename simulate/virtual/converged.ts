@@ -1,6 +1,7 @@
 import { activeAgent } from "../../adapters/portal/state.ts";
 import { tagOf } from "../../adapters/portal/sync.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
+import { REGISTRIES_PATH } from "../../core/host/registries.ts";
 import { KEPT_TOKEN_FILE } from "../../core/operations/restore/tokens.ts";
 import {
   K3S_HOLD_FILE,
@@ -109,6 +110,17 @@ function machineLacks({ disk, cluster }: SimulatedNode, wanted: JsonObject): (st
     "the snapshots' drop-in is old",
     (dropIn("ingress") ?? "").includes("traefik") !== (host.ingress === "none") &&
     "the ingress's drop-in is old",
+    registriesLack(disk.text(REGISTRIES_PATH), wanted["host"] as JsonObject),
     applied !== btoa(String(token["plain"])) && "the cloud's token is old",
   ];
+}
+
+/** `file`: registries.yaml. Of what is in it only the password changes. */
+function registriesLack(file: string | null, { registries }: JsonObject): string | false {
+  if (!isJsonObject(registries ?? null)) return file !== null && "registries.yaml is still there";
+  const { plain } =
+    (((registries as JsonObject)["configs"] as JsonObject)["mirror.example.com"] as {
+      readonly password: JsonObject;
+    }).password;
+  return !(file ?? "").includes(`"${String(plain)}"`) && "registries.yaml is old";
 }

@@ -76,7 +76,12 @@ export function goodChange(random: Random): Change {
   }
   if (which < 0.35) {
     const ingress = how < 0.5 ? "none" : "traefik";
-    return good(`ingress ${ingress}`, { host: { ingress } });
+    const registries = how < 0.7
+      ? registriesWith(`registry-password-${Math.floor(how * 1e9)}`)
+      : null;
+    return good(`ingress ${ingress}, ${registries === null ? "no" : "a"} mirror`, {
+      host: { ingress, registries },
+    });
   }
   if (which < 0.55) {
     const maintenance = WINDOWS[Math.floor(how * WINDOWS.length)] ?? ALWAYS;
@@ -104,6 +109,11 @@ export function badChange(random: Random): Change {
     bad("a time zone that is none", { maintenance: { timezone: "Mars/Olympus", windows: [] } }),
     bad("a release that is nowhere", { release: MISSING_RELEASE }),
     bad("a release that was tampered with", { release: TAMPERED_RELEASE }),
+    bad("a registry that the release does not name", {
+      host: {
+        registries: { mirrors: { "docker.io": { endpoint: ["https://evil.example.com"] } } },
+      },
+    }),
     bad("a secret option in clear", {
       addons: [{
         name: "external-dns",
@@ -124,6 +134,14 @@ export function updateChange(agent: string, catalogue: Catalogue): Change {
 /** The document that a change makes of another. */
 export function changed(document: JsonValue, change: Change, revision: number): JsonObject {
   return mergePatch(document, { ...change.patch, revision }) as JsonObject;
+}
+
+/** Registries that the first release names. */
+function registriesWith(password: string): JsonObject {
+  return {
+    mirrors: { "docker.io": { endpoint: ["https://mirror.example.com"] } },
+    configs: { "mirror.example.com": { username: "simulated", password: { plain: password } } },
+  };
 }
 
 function someAddons(random: Random): JsonValue {

@@ -150,6 +150,7 @@ check("files: modes and owners as written down", async () => {
     "/var/lib/pbx-agent/state.json": "600",
     "/var/lib/pbx-agent/bootstrap.json": "600",
     "/etc/rancher/k3s/config.yaml": "600",
+    "/etc/rancher/k3s/registries.yaml": "600",
     "/etc/rancher/k3s/config.yaml.d/50-pbx-snapshots.yaml": "600",
     "/etc/rancher/k3s/config.yaml.d/50-pbx-ingress.yaml": "600",
     "/var/lib/rancher/k3s/server/manifests/pbx-lab-first-start.yaml": "600",
@@ -208,6 +209,17 @@ check("drop-ins: k3s schedules snapshots by them and keeps one in the bucket", a
   assert.match(saved ?? "", /^lab\/witness-.*\.zip$/);
 });
 
+check("registries: the file is there before k3s first starts, which runs with it", async () => {
+  const { container } = theNode();
+  const file = await container.readFile("/etc/rancher/k3s/registries.yaml");
+  assert.match(file, /^# Managed by pbx-agent/);
+  assert.ok(file.includes(`      password: "${SECRETS.registry}"\n`), file);
+  const { k3s_drop_ins: read } = JSON.parse(
+    await container.readFile("/var/lib/pbx-agent/state.json"),
+  );
+  assert.ok(Object.hasOwn(read, "/etc/rancher/k3s/registries.yaml"), JSON.stringify(read));
+});
+
 check("k3s: no other token than the portal's, and the packaged add-ons off", async () => {
   const { container } = theNode();
   const token = await container.readFile("/var/lib/rancher/k3s/server/token");
@@ -235,7 +247,7 @@ check("the log: says what happened and never a secret", async () => {
   const everything = journal + await container.run(["journalctl", "--output=verbose"]);
   const k3sKeys = JSON.stringify(story.keys).match(/[A-Za-z0-9+/]{40,}=*/g) ?? [];
   assert.equal(k3sKeys.length, 2, "two private keys stand in identity.json");
-  for (const secret of [SECRETS.hcloud, SECRETS.k3s, portal.token, s3.secretKey, ...k3sKeys]) {
+  for (const secret of [...Object.values(SECRETS), portal.token, s3.secretKey, ...k3sKeys]) {
     assert.ok(!everything.includes(secret), `a secret is in the journal: ${secret}`);
   }
 });

@@ -5,6 +5,7 @@ import type { S3Gateway } from "../../lab/s3_gateway.ts";
 export const SECRETS = {
   hcloud: "lab-hcloud-token-5e1f",
   k3s: "lab-k3s-token-93ac",
+  registry: "lab-registry: password #27b8",
 };
 
 /** The lab's k3s has nobody to run what it packages: loading it would only take time. */
@@ -55,7 +56,16 @@ export function bootstrapPatch(s3: S3Gateway) {
 export function desiredPatch(s3: S3Gateway) {
   const days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
   return {
-    host: { snapshots: { schedule: "17 3 * * *", retention: 7, compress: true }, ingress: "none" },
+    host: {
+      snapshots: { schedule: "17 3 * * *", retention: 7, compress: true },
+      ingress: "none",
+      registries: {
+        mirrors: { "docker.io": { endpoint: ["https://mirror.example.com"] } },
+        configs: {
+          "mirror.example.com": { username: "lab", password: { plain: SECRETS.registry } },
+        },
+      },
+    },
     maintenance: { timezone: "Etc/UTC", windows: [{ days, start: "00:00", minutes: 1440 }] },
     secrets: clusterSecrets(s3),
   };
