@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue } from "../json.ts";
-import { redactPatterns } from "../operations/secret_patterns.ts";
+import { isJsonObject, type JsonObject, type JsonValue } from "../json.ts";
+import { REDACTED, redactPatterns } from "../operations/secret_patterns.ts";
 import { withoutBoxes } from "../protocol/approval.ts";
 import { canonicalJson } from "../protocol/jcs.ts";
 import type { HistoryEntry, HistoryEvent, Orderer, UsedKey } from "../state/history.ts";
@@ -40,12 +40,25 @@ export function takenEvent(
   };
 }
 
-/** No other text is looked through for secrets: parameters may have 256 KiB. */
-const MAX_SEARCHED = 20_000;
+/** Longer texts are cut before they are looked through for secrets. */
+const MAX_TEXT = 2_000;
 
 function shownParams(params: JsonObject): string {
-  const shown = redactPatterns(textOf(withoutBoxes(params)).slice(0, MAX_SEARCHED));
+  const shown = textOf(redacted("", withoutBoxes(params)));
   return shown.length > MAX_PARAMS ? `${shown.slice(0, MAX_PARAMS)}...` : shown;
+}
+
+/** The value of a member without what looks like a secret, by its name or by itself. */
+function redacted(name: string, value: JsonValue): JsonValue {
+  if (typeof value === "string") {
+    const shown = redactPatterns(`${name}=${value.slice(0, MAX_TEXT)}`);
+    return shown.startsWith(`${name}=`) ? shown.slice(name.length + 1) : REDACTED;
+  }
+  if (Array.isArray(value)) return value.slice(0, MAX_PARAMS).map((one) => redacted(name, one));
+  if (!isJsonObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([member, one]) => [member, redacted(member, one)]),
+  );
 }
 
 /** Canonical JSON, as an approval has it; half a character has none. */
