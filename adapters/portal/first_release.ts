@@ -42,8 +42,15 @@ const PAYLOAD: JsonObject = {
     },
     "external-dns": {
       options: {
-        domain: { type: "string", required: true },
-        api_token: { type: "string", required: true, secret: true },
+        domain: {
+          type: "string",
+          required: true,
+          pattern: "^[a-z0-9-]+(?:\\.[a-z0-9-]+)*$",
+          maxLength: 253,
+          // Nothing is sent there: it says which records the chart may write.
+          unlimited: true,
+        },
+        api_token: { type: "string", required: true, secret: true, maxLength: 200 },
       },
       secret_data: { token: "api_token" },
       objects: [chart("https://kubernetes-sigs.github.io/external-dns", "external-dns", {

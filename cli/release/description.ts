@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { type Artifact, Release } from "../../core/protocol/release.ts";
+import { type Artifact, OptionDeclaration, Release } from "../../core/protocol/release.ts";
 import { describeIssue } from "../../core/protocol/schema_error.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { ARCHITECTURES } from "../build/options.ts";
@@ -61,6 +61,7 @@ const KNOWN: Readonly<Record<string, readonly string[]>> = {
   agent: ["version", "url"],
   image: ["k3s_version", "artifacts"],
   artifact: ["file", "gzip_file", "url"],
+  option: Object.keys(OptionDeclaration.shape),
 };
 
 /**
@@ -165,15 +166,15 @@ async function hashArtifact(
 
 /** A misspelt member would be left out of what is signed, and a hash would be somebody's claim. */
 function checkMembers(description: Description): void {
-  const members = (what: string, value: unknown) => {
+  const members = (what: string, value: unknown, place = what) => {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      throw new Error(`${what} is no object`);
+      throw new Error(`${place} is not an object`);
     }
     for (const name of Object.keys(value)) {
       if (KNOWN[what]?.includes(name)) continue;
       const isHash = ["sha256", "size", "encoded_size"].includes(name);
       throw new Error(
-        `${what} has '${name}'${isHash ? ": it is made of the file, not taken from here" : ""}`,
+        `${place} has '${name}'${isHash ? ": it is made of the file, not taken from here" : ""}`,
       );
     }
   };
@@ -186,6 +187,13 @@ function checkMembers(description: Description): void {
     members("first_start", manifest);
     if (typeof manifest.file !== "string") {
       throw new Error(`first_start ${name} names no file to hash`);
+    }
+  }
+  for (const [name, template] of Object.entries(description.addons ?? {})) {
+    // What is not the template of an add-on is told by the schema.
+    const { options } = (template ?? {}) as { options?: object };
+    for (const [option, declared] of Object.entries(options ?? {})) {
+      members("option", declared, `addons.${name}.options.${option}`);
     }
   }
   if (typeof description.agent.url !== "string") throw new Error("agent has no url");

@@ -6,6 +6,7 @@ import { signingPublicKey } from "../../core/protocol/signing.ts";
 import { fail, ok, type Result } from "../../core/result.ts";
 import { describeRelease } from "./description.ts";
 import { jsonText, writeWhole } from "./files.ts";
+import { judgeOptions } from "./options/judge_options.ts";
 import { enter, type Ledger, nextSequence } from "./ledger.ts";
 import { keepLedger, type SigningKey } from "./signing_key.ts";
 
@@ -33,6 +34,8 @@ export async function signRelease(request: SignRequest): Promise<Result<Release,
   const release: Release = { ...described.value, ...(sequence === undefined ? {} : { sequence }) };
   const fault = faultOfAge(release);
   if (fault !== null) return fail(`not signed: ${fault}`);
+  const optionFaults = judgeOptions(release);
+  if (optionFaults.length > 0) return fail(`not signed:\n  ${optionFaults.join("\n  ")}`);
   const payload = new TextEncoder().encode(JSON.stringify(release));
 
   const ledgers: { readonly file: string; readonly ledger: Ledger }[] = [];

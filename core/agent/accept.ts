@@ -77,7 +77,7 @@ export async function accept(
     await refuse(context, code, message);
     return "done";
   }
-  const options = checkOptions(offered.state, release.value);
+  const options = checkOptions(offered.state, release.value, context.identity.sealingKeys);
   if (!options.ok) {
     await refuse(context, options.error.code, options.error.message);
     return "done";

@@ -1,5 +1,7 @@
 import type { JsonObject, JsonValue } from "../json.ts";
 import type { AddonSetting } from "../protocol/desired_state.ts";
+import { brokenLimit, type LimitedOption } from "../protocol/option_limits.ts";
+import { type Work, workOfOptions } from "../protocol/pattern/pattern.ts";
 import type { AddonTemplate, OptionDeclaration } from "../protocol/release.ts";
 import { fail, ok, type Result } from "../result.ts";
 
@@ -18,11 +20,12 @@ export function resolveOptions(
     if (!declared.has(name)) return fail(`option ${name} is not known to this add-on`);
   }
   const values = new Map<string, JsonValue>();
+  const work = workOfOptions();
   for (const [name, declaration] of declared) {
     const value = given.has(name) ? given.get(name) : declaration.default as JsonValue | undefined;
     const fault = declaration.secret === true
       ? secretFault(name, declaration, given.has(name), sealed.has(name))
-      : plainFault(name, declaration, value, sealed.has(name));
+      : plainFault(name, declaration, value, { isSealed: sealed.has(name), work });
     if (fault !== null) return fail(fault);
     if (declaration.secret !== true && value !== undefined) values.set(name, value);
   }
@@ -41,13 +44,17 @@ function secretFault(
 
 function plainFault(
   name: string,
-  { type, required }: OptionDeclaration,
+  declaration: OptionDeclaration,
   value: JsonValue | undefined,
-  sealed: boolean,
+  { isSealed, work }: { readonly isSealed: boolean; readonly work: Work },
 ): string | null {
-  if (sealed) return `option ${name} is not secret and must be in options`;
+  const { type, required } = declaration;
+  if (isSealed) return `option ${name} is not secret and must be in options`;
   if (value === undefined) return required === true ? `option ${name} is required` : null;
-  return typeOf(value) === type ? null : `option ${name} must be of type ${type}`;
+  if (typeOf(value) !== type) return `option ${name} must be of type ${type}`;
+  // Judged before the desired state was accepted, but perhaps by a version that knew no limits.
+  const broken = brokenLimit(declaration as LimitedOption, value, work);
+  return broken === null ? null : `option ${name} breaks the limit ${broken.limit.slice(0, 120)}`;
 }
 
 function typeOf(value: JsonValue): string {

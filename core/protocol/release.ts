@@ -1,6 +1,8 @@
 import * as z from "zod";
 import { DnsLabel, ReleaseVersion, Rfc3339, Sha256Hex } from "./identifiers.ts";
 import { isLoopbackHost } from "./loopback.ts";
+import { type LimitedOption, malformedLimit } from "./option_limits.ts";
+import { workOfOptions } from "./pattern/pattern.ts";
 
 /** A file to fetch: `sha256` and `size` are of the decoded file (protocol §6). */
 export const Artifact = z.object({
@@ -33,12 +35,23 @@ export const HealthCheck = z.union([
 ]);
 export type HealthCheck = z.infer<typeof HealthCheck>;
 
-/** What an option may be, and whether its value is secret. */
+/** What an option may be, whether its value is secret, and what limits it (trust.md T3). */
 export const OptionDeclaration = z.object({
   type: z.enum(["string", "number", "boolean", "array", "object"]),
   required: z.boolean().optional(),
   default: z.json().optional(),
   secret: z.boolean().optional(),
+  pattern: z.string().optional(),
+  enum: z.array(z.json()).min(1).optional(),
+  minimum: z.number().optional(),
+  maximum: z.number().optional(),
+  maxLength: z.int().min(0).optional(),
+  /** The portal may set what it likes: `release sign` asks for this where the limits do not say enough. */
+  unlimited: z.boolean().optional(),
+}).superRefine((option, context) => {
+  const fault = malformedLimit(option as LimitedOption, workOfOptions());
+  if (fault === null) return;
+  context.addIssue({ code: "custom", path: [fault.member], message: fault.why });
 });
 export type OptionDeclaration = z.infer<typeof OptionDeclaration>;
 

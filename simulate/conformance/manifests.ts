@@ -25,7 +25,7 @@ export async function walkManifests(kit: Kit, player: Player): Promise<void> {
   const version = kit.desired?.["release"];
   const desired = typeof version === "string" ? await readManifest(kit, player, version) : null;
   if (desired !== null) {
-    judgeAddons(kit, desired.exchange, desired.release);
+    judgeAddons(kit, player, desired.exchange, desired.release);
     judgeRegistries(kit, desired.exchange, desired.release);
   }
   const { enrolled } = player;
@@ -133,16 +133,16 @@ function judgeRegistries(kit: Kit, exchange: Exchange, release: Release): void {
   kit.book.fail("desired.registries", finding);
 }
 
-function judgeAddons(kit: Kit, exchange: Exchange, release: Release): void {
+function judgeAddons(kit: Kit, player: Player, exchange: Exchange, release: Release): void {
   const desired = DesiredState.safeParse(kit.desired);
   if (!desired.success) return;
   const about: Exchange = { ...exchange, sent: "the desired state beside its release" };
-  const options = checkOptions(desired.data, release);
+  const options = checkOptions(desired.data, release, [player.keys.sealing]);
   if (!options.ok) {
     const { code, message } = options.error;
     const [rule, expected] = code === "unsealed_secret"
       ? ["sealing.options", "secret_options"] as const
-      : ["desired.addons", "options that the release knows"] as const;
+      : ["desired.addons", "options that the release knows, within their limits"] as const;
     kit.book.fail(rule, findingOf(about, expected, message));
     return;
   }

@@ -244,7 +244,7 @@ export const RULES = {
   "desired.servers": { paragraph: "§4", title: "servers is a whole number of at least 1" },
   "desired.addons": {
     paragraph: "§6",
-    title: "The release has the desired add-ons, and their options as they are declared",
+    title: "The release has the desired add-ons; their options are as declared and within limits",
     needs: "a desired state with add-ons",
   },
   "desired.registries": {

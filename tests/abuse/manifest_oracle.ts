@@ -1,10 +1,10 @@
 /** Whether a release manifest counts, with WebCrypto and rules of its own. */
 import { Buffer } from "node:buffer";
 import { createHash } from "node:crypto";
+import { option } from "./limits_oracle.ts";
 import {
   anything,
   each,
-  flag,
   is,
   label,
   map,
@@ -104,12 +104,7 @@ const health: Rule = (value) =>
 const addon = object({
   requires: maybe(each(label)),
   conflicts: maybe(each(label)),
-  options: map(object({
-    type: is(/^(?:string|number|boolean|array|object)$/),
-    required: maybe(flag),
-    default: maybe(anything),
-    secret: maybe(flag),
-  }, "ignored")),
+  options: map(option),
   objects: anything,
   secret_data: maybe(map(text)),
   health: maybe(each(health)),

@@ -137,6 +137,56 @@ Deno.test("release: hashes are made, never taken from the description", async ()
   });
 });
 
+Deno.test("release: options that a portal could misuse are not signed, and nothing is entered", async () => {
+  await atDesk(async (desk) => {
+    const key = await makeKey(desk, "a");
+    const withOption = (x: object, more: object = {}) => ({
+      addons: {
+        dns: {
+          options: { x, ...more },
+          objects: [{
+            apiVersion: "helm.cattle.io/v1",
+            kind: "HelmChart",
+            metadata: { name: "dns" },
+            spec: { chart: "dns", values: { x: { $eval: "options.x" } } },
+          }],
+        },
+      },
+    });
+    const text = { type: "string" };
+    const refused: readonly [object, RegExp][] = [
+      [withOption(text), /not signed:\n {2}addons\.dns\.options\.x: a text without a limit/],
+      [withOption({ type: "object" }), /addons\.dns\.options\.x: an object/],
+      [
+        withOption({ ...text, pattern: "^https://.*$" }, { key: { ...text, secret: true } }),
+        /addons\.dns\.options\.x: can be a URL.*unlimited/,
+      ],
+      [
+        withOption({ ...text, pattern: "[a-z]" }),
+        /addons\.dns\.options\.x\.pattern: does not begin/,
+      ],
+      [withOption({ ...text, pattern: "^(?!a).*$" }), /options\.x\.pattern: has look-around/],
+      [withOption({ ...text, pattern: "^(.)\\1$" }), /options\.x\.pattern: has a back-reference/],
+      [withOption({ type: "number", minimum: 2, maximum: 1 }), /options\.x\.minimum: 2 is above/],
+      [withOption({ type: "number", maxLength: 2 }), /options\.x\.maxLength: is not a limit/],
+      [
+        withOption({ ...text, enum: ["a"], default: "b" }),
+        /options\.x\.default: breaks the limit enum/,
+      ],
+      [withOption({ ...text, maxlength: 5 }), /addons\.dns\.options\.x has 'maxlength'/],
+    ];
+    for (const [change, why] of refused) {
+      const signed = await desk.sign("1.0.0", ["a"], change);
+      assert.match(signed.ok ? "" : signed.error, why);
+    }
+    assert.equal(await Deno.stat(`${desk.dir}/a.ledger.json`).catch(() => null), null);
+    const limited = withOption({ ...text, pattern: "^[a-z]+$", maxLength: 9, default: "a" });
+    must(await desk.sign("1.0.0", ["a"], limited));
+    must(await desk.verify("1.0.0", [key]));
+    must(await desk.sign("1.1.0", ["a"], withOption({ ...text, unlimited: true })));
+  });
+});
+
 Deno.test("release: a rotation keeps one key, makes one, and ends the third", async () => {
   await atDesk(async (desk) => {
     const [kept] = [await makeKey(desk, "a"), await makeKey(desk, "b")];

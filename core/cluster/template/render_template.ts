@@ -16,7 +16,7 @@ import {
 } from "./values.ts";
 
 /** A text with expressions in it, read: pieces of text, and what stands between `${` and `}`. */
-type Pieces = readonly (string | Expression)[];
+export type Pieces = readonly (string | Expression)[];
 
 /** What was read once is not read again in a loop. */
 interface Read {
@@ -124,6 +124,13 @@ function textIn(value: Value): string {
 function piecesOf(text: string, read: Read): Pieces {
   const before = read.texts.get(text);
   if (before !== undefined) return before;
+  const pieces = readPieces(text);
+  read.texts.set(text, pieces);
+  return pieces;
+}
+
+/** Reads a text with expressions in it; throws {@link TemplateFault} where one cannot be read. */
+export function readPieces(text: string): Pieces {
   const pieces: (string | Expression)[] = [];
   let at = 0;
   for (let sign = text.indexOf("${"); sign >= 0; sign = text.indexOf("${", at)) {
@@ -138,7 +145,6 @@ function piecesOf(text: string, read: Read): Pieces {
     at = end;
   }
   pieces.push(text.slice(at));
-  read.texts.set(text, pieces);
   return pieces;
 }
 

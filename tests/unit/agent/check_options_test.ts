@@ -44,6 +44,36 @@ const FAULTS: readonly [string, JsonObject, string, RegExp][] = [
     /options\.api_token: is secret/,
   ],
   [
+    "a text that breaks a pattern",
+    { options: { domain: "https://a.b" } },
+    "invalid_desired_state",
+    /external-dns\.options\.domain: "https:\/\/a\.b" breaks the limit pattern \^\[a-z0-9-\]\+.*\$ .*1\.0\.0/,
+  ],
+  [
+    "a text that breaks it by a line break behind it",
+    { options: { domain: "a.b\n" } },
+    "invalid_desired_state",
+    /options\.domain: "a\.b\\n" breaks the limit pattern/,
+  ],
+  [
+    "a text that breaks it in an add-on that is off",
+    { enabled: false, options: { domain: "" } },
+    "invalid_desired_state",
+    /options\.domain: "" breaks the limit pattern/,
+  ],
+  [
+    "a text that is too long",
+    { options: { domain: "a".repeat(254) } },
+    "invalid_desired_state",
+    /options\.domain: "a{79}\.\.\. breaks the limit maxLength 253/,
+  ],
+  [
+    "a secret that is too long",
+    { secret_options: { api_token: { plain: "hunter2".repeat(29) } } },
+    "invalid_desired_state",
+    /secret_options\.api_token: the secret breaks the limit maxLength 200/,
+  ],
+  [
     "an add-on that is off",
     { enabled: false, secret_options: { other: TOKEN } },
     "invalid_desired_state",
@@ -64,6 +94,7 @@ for (const [what, change, code, message] of FAULTS) {
     assert.deepEqual(world.lastReport().addons, []);
     assert.equal(operation.result?.state, "unsupported");
     assert.ok(!world.log.text().includes("hunter2"));
+    assert.ok(!JSON.stringify(world.lastReport()).includes("hunter2"));
 
     world.portal.desire({ addons: [{ ...ADDON, secret_options: { api_token: TOKEN } }] });
     await world.pass(70_000);

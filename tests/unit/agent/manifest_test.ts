@@ -218,3 +218,22 @@ Deno.test("manifest: a version's plus sign stands in the path as it is", async (
   assert.equal(world.lastReport().desired.revision, 2);
   await world.stop();
 });
+
+Deno.test("manifest: one whose limits of options cannot be limits is rejected, named, and changes nothing", async () => {
+  const world = await createSettledWorld();
+  const { addons, ...payload } = firstRelease().payload as { addons: JsonObject };
+  const option = { type: "string", pattern: "^(?!a).*$" };
+  const dns = { ...addons["external-dns"] as JsonObject, options: { domain: option } };
+  const release = { ...payload, version: "1.0.1", addons: { ...addons, "external-dns": dns } };
+  const signed = { ...firstRelease(), payload: release as JsonObject };
+  world.portal.portal.state.releases.set("1.0.1", signed);
+  world.portal.desire({ release: "1.0.1" });
+  await world.pass(70_000);
+  assert.deepEqual(world.conditions(), ["manifest_rejected"]);
+  assert.match(
+    world.lastReport().conditions[0]?.message ?? "",
+    /addons\.external-dns\.options\.domain\.pattern: has look-around/,
+  );
+  assert.equal(world.lastReport().desired.revision, 1);
+  await world.stop();
+});

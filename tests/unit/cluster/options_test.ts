@@ -82,6 +82,15 @@ Deno.test("resolveOptions: a secret option that is required and missing; a defau
   });
 });
 
+Deno.test("resolveOptions: what breaks a limit is not rendered, whoever accepted it; nor told", () => {
+  const options = { text: { type: "string", pattern: "^[a-z]+$" } } as const;
+  assert.ok(resolve({ text: "abc" }, [], options).ok);
+  assert.deepEqual(resolve({ text: "a b" }, [], options), {
+    ok: false,
+    error: "option text breaks the limit pattern ^[a-z]+$",
+  });
+});
+
 Deno.test("resolveOptions: an option called __proto__ is one like any other", () => {
   const options = JSON.parse('{"__proto__": {"type": "object"}}');
   const given = JSON.parse('{"__proto__": {"polluted": true}}');

@@ -236,7 +236,8 @@ function editEnrollment(edit: (body: JsonObject) => JsonObject, after = 0): Plan
   return onPath("/enroll", (answer) => passed++ < after ? answer : edited(answer, edit));
 }
 
-function editDesired(edit: (desired: JsonObject) => JsonObject): Planted {
+/** A portal whose desired states are changed on their way. */
+export function editDesired(edit: (desired: JsonObject) => JsonObject): Planted {
   return onSync((body) => {
     const desired = body["desired"];
     return isJsonObject(desired) ? { ...body, desired: edit(desired) } : body;

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { refuse } from "../../../../adapters/portal/http/message.ts";
 import { RULE_IDS } from "../../../../simulate/conformance/rules.ts";
+import type { JsonObject } from "../../../../core/json.ts";
 import { bodyOf } from "./bypass.ts";
-import { PLANTED_ANSWERS } from "./planted_answers.ts";
+import { editDesired, PLANTED_ANSWERS } from "./planted_answers.ts";
 import { PLANTED_CHECKS } from "./planted_checks.ts";
 import { walk } from "./world.ts";
 
@@ -22,6 +23,22 @@ for (const [rule, plant] of Object.entries(PLANTED).filter((_plant, index) => in
     assert.deepEqual(failed.map(({ id }) => id), [rule], JSON.stringify(failed, null, 1));
   });
 }
+
+Deno.test("conformance: an option that breaks a limit of the release is told, with the limit", async () => {
+  const report = await walk(editDesired((body) => ({
+    ...body,
+    addons: (body["addons"] as readonly JsonObject[]).map((addon) => ({
+      ...addon,
+      options: { domain: "https://example.com" },
+    })),
+  })));
+  const failed = report.rules.filter(({ verdict }) => verdict === "fail");
+  assert.deepEqual(failed.map(({ id }) => id), ["desired.addons"]);
+  assert.match(
+    failed[0]?.findings[0]?.came ?? "",
+    /options\.domain: "https:\/\/example\.com" breaks the limit pattern/,
+  );
+});
 
 Deno.test("conformance: the fake portal keeps every rule", async () => {
   const report = await walk();
