@@ -8,6 +8,7 @@ import { denoTest } from "../runner/deno_test.ts";
 import { say } from "../runner/say.ts";
 import { inWords, sum, type Tally } from "../runner/tally.ts";
 import { describeFound, plantedFaults, searchFault } from "./planted.ts";
+import { LONG_TESTS } from "./long_tests.ts";
 import { describeEnd, runSeed, type SeedOptions } from "./seeds.ts";
 
 const SEEDS = Number(Deno.args[0] ?? 1_000);
@@ -55,18 +56,12 @@ async function searchAll(): Promise<Tally> {
   return told("planted faults", { passed: faults.length - failed, failed, ignored: 0 });
 }
 
-/** Every moment of every cut, every step of the clock at every call, and 3,000 random walks through upgrades. */
+/** What the default tests play a sample of: every file that knows PBX_LONG, but for several servers. */
 async function runCutMatrices(): Promise<Tally> {
   Deno.env.set("PBX_LONG", "1");
   const tally = await denoTest({
     cwd: Deno.cwd(),
-    paths: [
-      "cluster_upgrade_cut_test.ts",
-      "cluster_restore_cut_test.ts",
-      "rejoin_cut_test.ts",
-      "snapshot_save_test.ts",
-      "access_issue_test.ts",
-    ].map((file) => `tests/unit/operations/${file}`),
+    paths: LONG_TESTS,
     args: ["--no-check", "-A"],
     timeoutMs: CUTS_TIMEOUT_MS,
     report: say,

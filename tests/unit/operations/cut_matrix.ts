@@ -79,8 +79,13 @@ const LOOKS = new Set([
   ],
 ]);
 
+/** Whether matrices are played in full: PBX_LONG=1, as `task nightly` has it. */
+export const IS_LONG = Deno.env.get("PBX_LONG") === "1";
+
 /**
- * Kills the operation at every call; returns how many cuts that were. Prints the one that failed.
+ * Kills the operation at every call that changes something, and between any two of those at one of the looks,
+ * the next time at the next one of them: a kill before one look leaves what a kill before the next does. At
+ * all looks with PBX_LONG=1. Returns how many cuts that were. Prints the one that failed.
  *
  * @param moments `in_turn`: a call that changes something is cut at one moment of its own, the next call at
  * the next one: a quarter of the runs, with every call in it all the same
@@ -90,8 +95,10 @@ export async function cutMatrix<M extends Machine>(
   moments: "each" | "in_turn" = "each",
 ): Promise<number> {
   const whole = await runCut(one, null);
+  const looks = looksInTurn(whole.calls);
   const points = cutsOf(whole.calls, one).filter((point, index, all) => {
-    if (moments === "each" || LOOKS.has(whole.calls[point.call - 1]?.name ?? "")) return true;
+    if (LOOKS.has(whole.calls[point.call - 1]?.name ?? "")) return IS_LONG || looks.has(point.call);
+    if (moments === "each") return true;
     const ofThisCall = all.filter(({ call }) => call === point.call);
     return ofThisCall[point.call % ofThisCall.length] === all[index];
   });
@@ -112,6 +119,18 @@ export async function cutMatrix<M extends Machine>(
   return points.length;
 }
 
+/** The number of one call of each row of looks: of the first row the first, of the second the second. */
+function looksInTurn(calls: readonly PortCall[]): ReadonlySet<number> {
+  const rows: number[][] = [];
+  for (const [index, { name }] of calls.entries()) {
+    if (!LOOKS.has(name)) continue;
+    const last = rows.at(-1);
+    if (last?.at(-1) === index) last.push(index + 1);
+    else rows.push([index + 1]);
+  }
+  return new Set(rows.map((row, index) => row[index % row.length] ?? 0));
+}
+
 /** Steps of the clock: out of the way of a snapshot, beyond what is remembered, a dead battery. */
 const DAY = 86_400_000;
 const STEPS = [-30_000, 40 * DAY, -31 * DAY, 20 * 365 * DAY];
@@ -124,9 +143,8 @@ const MOST_CALLS = 60;
  * the calls with one step and one kind of cut each, by turns; all calls with all of them with PBX_LONG=1.
  */
 export async function clockMatrix<M extends Machine>(one: CutCase<M>): Promise<number> {
-  const isLong = Deno.env.get("PBX_LONG") === "1";
   const whole = await runCut(one, null);
-  const apart = isLong ? 1 : Math.ceil(whole.calls.length / MOST_CALLS);
+  const apart = IS_LONG ? 1 : Math.ceil(whole.calls.length / MOST_CALLS);
   let runs = 0;
   for (let index = 0; index < whole.calls.length; index += apart) {
     const { name, args } = whole.calls[index] as PortCall;
@@ -137,7 +155,7 @@ export async function clockMatrix<M extends Machine>(one: CutCase<M>): Promise<n
       { ...kill, step },
       { ...kill, step, power: "lost" },
     ]);
-    for (const point of isLong ? points : [points[runs * 7 % points.length]]) {
+    for (const point of IS_LONG ? points : [points[runs * 7 % points.length]]) {
       if (point === undefined) continue;
       runs += 1;
       try {

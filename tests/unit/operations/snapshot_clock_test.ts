@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { OperationResult } from "../../../core/protocol/operation.ts";
 import { CLOCK_STEPS, stepClock, withClockStep, withClockStepIn } from "./clock_steps.ts";
-import { type CutCase, cutMatrix, runCut } from "./cut_matrix.ts";
+import { type CutCase, cutMatrix, IS_LONG, runCut } from "./cut_matrix.ts";
 import {
   createSavingMachine,
   save,
@@ -100,7 +100,10 @@ for (const [what, by] of CLOCK_STEPS) {
 
   Deno.test(`snapshot.save: the clock goes ${what} at any call of a port`, async () => {
     const whole = await runCut(saving(() => setAt(0, by)), null);
-    for (let at = 1; at <= whole.calls.length; at++) {
+    // By default each of the four looks at other calls; together they are all.
+    const apart = IS_LONG ? 1 : CLOCK_STEPS.length;
+    const first = IS_LONG ? 0 : CLOCK_STEPS.findIndex(([each]) => each === what);
+    for (let at = 1 + first; at <= whole.calls.length; at += apart) {
       const machine = setAt(at, by);
       const { result } = await runCut(saving(() => machine), null);
       await assertOneOfItsOwn(machine, result);
