@@ -12,13 +12,22 @@ const CYCLE = "3s";
 
 /** CPU time and memory of simulated agents and of the fake portal, each in a process of its own. */
 export async function bench(): Promise<readonly Bench[]> {
-  const portal = start(["cli/portal.ts", "--memory", "--quiet"], "inherit");
+  return [
+    { name: "simulate", rows: await measured({ isProven: false }) },
+    { name: "simulate, answers proven", rows: await measured({ isProven: true }) },
+  ];
+}
+
+async function measured({ isProven }: { readonly isProven: boolean }): Promise<Bench["rows"]> {
+  const flags = isProven ? [] : ["--unsigned"];
+  const portal = start(["cli/portal.ts", "--memory", "--quiet", ...flags], "inherit");
   try {
-    const { url, admin } = await firstLine(portal);
+    const { url, admin, portal_keys } = await firstLine(portal);
     const fleet = start([
       ...["cli/simulate.ts", "--portal", url, "--admin", admin, "--agents", String(AGENTS)],
       ...["--duration", `${DURATION_MS}ms`, "--ramp", "10s", "--warmup", `${SETTLED_MS}ms`],
       ...["--cycle", CYCLE, "--report", "-"],
+      ...(isProven ? portal_keys.flatMap((key) => ["--portal-key", key]) : []),
     ], "null");
     const report = new Response(fleet.stdout).text();
     const pids = [fleet.pid, portal.pid];
@@ -26,7 +35,7 @@ export async function bench(): Promise<readonly Bench[]> {
     const from = { at: Date.now(), use: await Promise.all(pids.map(processUse)) };
     await new Promise((resolve) => setTimeout(resolve, DURATION_MS - SETTLED_MS - 5_000));
     const to = { at: Date.now(), use: await Promise.all(pids.map(processUse)) };
-    return [{ name: "simulate", rows: rowsOf(Report.parse(JSON.parse(await report)), from, to) }];
+    return rowsOf(Report.parse(JSON.parse(await report)), from, to);
   } finally {
     portal.kill("SIGTERM");
     await portal.status;
@@ -70,7 +79,14 @@ function start(args: readonly string[], stderr: "inherit" | "null"): Deno.ChildP
   }).spawn();
 }
 
-async function firstLine(child: Deno.ChildProcess): Promise<{ url: string; admin: string }> {
+/** What the portal says of itself. */
+interface Welcome {
+  readonly url: string;
+  readonly admin: string;
+  readonly portal_keys: readonly string[];
+}
+
+async function firstLine(child: Deno.ChildProcess): Promise<Welcome> {
   const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   while (!text.includes("\n")) {
