@@ -43,8 +43,13 @@ export interface Approval {
 }
 
 /** The portal's operations. */
-export function operationsOf({ portal }: Node): string {
+function operationsOf({ portal }: Node): string {
   return `/admin/clusters/${portal.cluster}/operations`;
+}
+
+/** Takes an operation back: one that waits for its approval holds up those behind it. */
+export async function withdraw(node: Node, id: string): Promise<void> {
+  await node.portal.admin("DELETE", `${operationsOf(node)}/${id}`);
 }
 
 /** Offers an operation under its own ID, in the place of what was offered under it before. */
@@ -53,9 +58,8 @@ export async function queue(
   operation: Queued,
   approvals: readonly Approval[] = [],
 ): Promise<void> {
-  const path = operationsOf(node);
-  await node.portal.admin("DELETE", `${path}/${operation.id}`).catch(() => {});
-  await node.portal.admin("POST", path, { ...operation, approvals });
+  await withdraw(node, operation.id).catch(() => {});
+  await node.portal.admin("POST", operationsOf(node), { ...operation, approvals });
 }
 
 /** So many seconds from now, as an approval says it. */
