@@ -43,6 +43,7 @@ const ALLOWED = [
   /^\/var\/lib\/pbx-agent(?:\/bin)?$/,
   /^\/var\/lib\/pbx-agent\/(?:identity|state|bootstrap|release)\.json(?:\.tmp)?$/,
   /^\/var\/lib\/pbx-agent\/state\.json\.unreadable$/,
+  /^\/var\/lib\/pbx-agent\/history\.jsonl(?:\.1)?$/,
   /^\/var\/lib\/pbx-agent\/ops(?:\/[A-Za-z0-9][A-Za-z0-9_-]{0,63}\.log)?$/,
   /^\/etc\/pbx-agent(?:\/config\.yaml(?:\.tmp)?)?$/,
   /^\/etc\/rancher\/k3s(?:\/(?:config|registries)\.yaml(?:\.tmp)?)?$/,

@@ -23,7 +23,8 @@ Deno.test("verifyRelease: of 1,500 spoiled envelopes takes those that WebCrypto 
     assert.equal(release.ok, expected, new TextDecoder().decode(bytes).slice(0, 300));
     if (release.ok) {
       taken++;
-      assert.deepEqual(release.value, JSON.parse(JSON.stringify(releaseDocument())));
+      const { verified_by: _, ...document } = release.value;
+      assert.deepEqual(document, JSON.parse(JSON.stringify(releaseDocument())));
     }
   });
   assert.ok(taken > 100, `${taken} were valid all the same`);
