@@ -5,7 +5,7 @@ import type { HttpRequest } from "../../core/ports/http.ts";
 import type { Maintenance } from "../../core/protocol/desired_state.ts";
 import { UPDATE_FILE } from "../../core/state/paths.ts";
 import type { NodeEvent } from "../node/node_event.ts";
-import { storedOperation, storedRevision } from "./stored_state.ts";
+import { runningOperation, storedOperation, storedRevision } from "./stored_state.ts";
 import type { Watched } from "./watched.ts";
 
 /** What a clock that the agent has corrected may still be off, milliseconds. */
@@ -18,8 +18,8 @@ const BELIEVED_MS = 60_000;
 const MISSED_MS = 300_000;
 
 /**
- * k3s is restarted for the host's configuration inside of maintenance windows only, and in every one in which
- * nothing is in the way. Windows go by the true time, and by a portal's that has said another one again and
+ * k3s is restarted for the host's configuration inside of maintenance windows only, never while an operation
+ * runs, and in every window in which nothing is in the way. Windows go by the true time, and by a portal's that has said another one again and
  * again: nobody on the node can know better.
  */
 export function watchWindows({ timeline, node, owner, portalClock, broken }: Watched) {
@@ -70,6 +70,10 @@ export function watchWindows({ timeline, node, owner, portalClock, broken }: Wat
   return {
     onRestart(): void {
       freeSince = null;
+      const operation = runningOperation(node);
+      if (operation !== null) {
+        broken("no_restart_in_operation", `k3s is restarted while operation ${operation} runs`);
+      }
       const windows = maintenance();
       const clocks = believed === null ? [0] : [0, believed];
       if (windows !== undefined && clocks.some((ahead) => isOpen(windows, ahead))) return;

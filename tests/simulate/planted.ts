@@ -20,6 +20,8 @@ export interface Search {
 
 /** Within this, every planted fault of a single node's agent is found. */
 export const SEARCH: Search = { profile: "rough", agents: 2, hours: 6, from: 1, to: 20 };
+/** For faults that only several nodes over a day meet. */
+const FLEET_SEARCH: Search = { profile: "rough", agents: 8, hours: 24, from: 1, to: 10 };
 /** Within this, every fault is that a wrong clock brings to light. */
 const CLOCKS_SEARCH: Search = { profile: "clocks", agents: 2, hours: 4, from: 1, to: 60 };
 /** Within so many seeds every planted fault of several servers is found. */
@@ -29,6 +31,8 @@ const ROOT = new URL("../../", import.meta.url).pathname;
 const FAULTS = new URL("./faults/", import.meta.url).pathname;
 /** Faults that only a clock that steps shows. */
 const CLOCKS_FAULTS = new URL("./faults/clocks/", import.meta.url).pathname;
+/** Faults that show too rarely for two nodes and six hours. */
+const FLEET_FAULTS = new URL("./faults/fleet/", import.meta.url).pathname;
 /** Faults that only clusters with several servers show. */
 const SERVERS_FAULTS = new URL("./servers/faults/", import.meta.url).pathname;
 /** What a simulation is made of. */
@@ -44,7 +48,7 @@ const SOURCES = [
 
 /** The names of all planted faults, sorted. */
 export function plantedFaults(): readonly string[] {
-  return [FAULTS, CLOCKS_FAULTS, SERVERS_FAULTS].flatMap(patchesIn).sort();
+  return [FAULTS, CLOCKS_FAULTS, FLEET_FAULTS, SERVERS_FAULTS].flatMap(patchesIn).sort();
 }
 
 /** The patch that plants one. */
@@ -65,8 +69,8 @@ function patchesIn(folder: string): readonly string[] {
 
 /** The folder that its patch is in. */
 function folderOf(fault: string): string {
-  return [CLOCKS_FAULTS, SERVERS_FAULTS].find((folder) => patchesIn(folder).includes(fault)) ??
-    FAULTS;
+  return [CLOCKS_FAULTS, FLEET_FAULTS, SERVERS_FAULTS]
+    .find((folder) => patchesIn(folder).includes(fault)) ?? FAULTS;
 }
 
 /**
@@ -97,7 +101,9 @@ export async function searchFault(fault: string, search = searchOf(fault)): Prom
 }
 
 function searchOf(fault: string): Search {
-  return folderOf(fault) === CLOCKS_FAULTS ? CLOCKS_SEARCH : SEARCH;
+  const folder = folderOf(fault);
+  if (folder === CLOCKS_FAULTS) return CLOCKS_SEARCH;
+  return folder === FLEET_FAULTS ? FLEET_SEARCH : SEARCH;
 }
 
 /** A copy of the sources with the fault in it. */
