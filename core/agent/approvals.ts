@@ -10,9 +10,10 @@ import { canonicalJson } from "../protocol/jcs.ts";
 import type { SshPublicKey } from "../protocol/sshsig.ts";
 import type { UsedKey } from "../state/history.ts";
 import type { UsedApproval } from "../state/identity.ts";
+import { hasPassed } from "../state/witnesses.ts";
 import type { Waiting } from "./approval_memory.ts";
 import type { BoundContext } from "./context.ts";
-import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
+import { clearConditions, correctedNow, raiseCondition, witnesses } from "./context.ts";
 import { keepProvenTime, latestTime } from "./release_memory.ts";
 
 /** How the approvals of something were judged. `not_stored`: nothing may be done with them yet. */
@@ -56,7 +57,7 @@ export async function useApprovals(
     });
     if (!judged.ok) return { kind: "not_approved", fault: judged.error };
     for (const { text, expires } of judged.value.texts) {
-      noted[hashOf(text)] = { ...purpose, expires };
+      noted[hashOf(text)] = { ...purpose, expires, lived_ms: context.time.livedMs() };
     }
     keys.push(...judged.value.keys.map((key) => usedKey(key, subject)));
   }
@@ -130,15 +131,24 @@ function isUsedUp(
   return used.done === true || used.use !== purpose.use || used.for !== purpose.for;
 }
 
-/** Without those that expired long ago by every clock; never by their number. */
+/**
+ * Without those that expired long ago by every witness, the node's wall clock too; never by their number. An
+ * approval that is forgotten before it expires works a second time. What an earlier version noted is
+ * counted from now on.
+ */
 function remembered(
   used: Readonly<Record<string, UsedApproval>>,
   context: BoundContext,
 ): Record<string, UsedApproval> {
-  const now = Math.min(context.ports.clock.now(), correctedNow(context));
-  return Object.fromEntries(
-    Object.entries(used).filter(([, { expires }]) => Date.parse(expires) + KEPT_MS > now),
-  );
+  const seen = witnesses(context);
+  const now = Math.min(context.ports.clock.now(), seen.now);
+  const entries = Object.entries(used).map(([hash, one]) => {
+    const lived_ms = Math.min(one.lived_ms ?? seen.livedMs, seen.livedMs);
+    return [hash, { ...one, lived_ms }] as const;
+  });
+  const isKept = ({ expires: at, lived_ms }: UsedApproval) =>
+    !hasPassed(KEPT_MS, { at, lived_ms }, { ...seen, now });
+  return Object.fromEntries(entries.filter(([, one]) => isKept(one)));
 }
 
 function hashOf(text: string): string {

@@ -23,6 +23,11 @@ export interface CorrectedClock {
    * Looks at both clocks of the node, so that a step just before the question counts.
    */
   isCertain(): boolean;
+  /**
+   * Whether the portal has told its time in this boot. Before that the wall clock alone says how long the
+   * machine was off.
+   */
+  isHeard(): boolean;
   /** For how long this agent has run in all, milliseconds, by the monotonic clock alone. */
   livedMs(): number;
   /**
@@ -30,8 +35,8 @@ export interface CorrectedClock {
    * sent at `sent` of the monotonic clock.
    */
   told(portal: number, sent: number): Promise<void>;
-  /** Stores how long the agent has lived, where that has become an hour more. */
-  save(): Promise<void>;
+  /** Stores how long the agent has lived, where that has become an hour more, or `everyMs`. */
+  save(everyMs?: number): Promise<void>;
 }
 
 /** A crash forgets at most so much of the agent's life; an idle agent writes no more often. */
@@ -59,6 +64,7 @@ export async function openCorrectedClock(
   const begun = known(record, offset, start, boot);
   let last = start;
   let doubt: Doubt | null = begun.doubt;
+  let isHeard = begun.certain !== null;
   /** The corrected time is the monotonic one and this. */
   let ahead = begun.expected - start.monotonic;
   /** The same of the last time that was certain, in this boot. */
@@ -94,9 +100,11 @@ export async function openCorrectedClock(
       look();
       return doubt === null;
     },
+    isHeard: () => isHeard,
     livedMs,
     async told(portal, sent) {
       const received = look();
+      isHeard = true;
       const expected = received.monotonic + ahead;
       const certain = certainAhead === null ? null : received.monotonic + certainAhead;
       const wasCertain = doubt === null;
@@ -112,8 +120,8 @@ export async function openCorrectedClock(
         await keep(judged.corrected, received.wall);
       }
     },
-    async save() {
-      if (livedMs() - store.state.clock.lived_ms < SAVE_MS) return;
+    async save(everyMs = SAVE_MS) {
+      if (livedMs() - store.state.clock.lived_ms < everyMs) return;
       await store.keep((state) => ({
         ...state,
         clock: { ...state.clock, lived_ms: livedMs() },

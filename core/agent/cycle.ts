@@ -4,6 +4,7 @@ import type { OfferedOperation } from "../protocol/operation.ts";
 import { isJsonObject, type JsonValue } from "../json.ts";
 import { type ClusterLook, whyNotAgent } from "../state/custody.ts";
 import { type Orderer, withEntry } from "../state/history.ts";
+import type { State } from "../state/state.ts";
 import { accept, refuse } from "./accept.ts";
 import type { BoundContext } from "./context.ts";
 import { bindStored, boxRules, demandBound } from "./boxes.ts";
@@ -79,7 +80,7 @@ export interface Synced {
  */
 export async function cycle(context: BoundContext, parts: CycleParts): Promise<CycleEnd> {
   await context.store.flush();
-  await context.time.save();
+  await context.time.save(saveEvery(context.store.state));
   await judgeDisk(context);
   const observation = await parts.observer.observe(context);
   await judgeApi(context, observation, parts.first);
@@ -112,6 +113,14 @@ export async function cycle(context: BoundContext, parts: CycleParts): Promise<C
   await context.history.flush();
   await judgeDisk(context);
   return synced.end;
+}
+
+/** A held version waits for time that the agent has lived: a crash must not cost it an hour of that. */
+const HELD_SAVE_MS = 600_000;
+
+/** How often the time that the agent has lived is stored, where that is more often than usual. */
+function saveEvery({ update }: State): number | undefined {
+  return Object.keys(update.holds).length > 0 ? HELD_SAVE_MS : undefined;
 }
 
 function needsApi(operation: OfferedOperation | null): boolean {

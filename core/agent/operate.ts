@@ -3,7 +3,7 @@ import type { AnyDefinition } from "../operations/definition.ts";
 import type { NodeFacts } from "../operations/node_facts.ts";
 import { pruneOperationLogs } from "../operations/operation_log.ts";
 import { withJournal } from "../operations/outbox.ts";
-import { foreignRefusal, lateRefusal, staleRefusal } from "../operations/offer.ts";
+import { foreignRefusal, lateRefusal, mayHaveExpired, staleRefusal } from "../operations/offer.ts";
 import { definitionOf } from "../operations/registry.ts";
 import { heldCluster } from "../operations/restore/hold.ts";
 import type { OperationResult } from "../protocol/operation.ts";
@@ -87,13 +87,18 @@ export async function operate(
   const { id, kind } = engine.journal();
   await context.history.flush();
   const definition = find(kind);
+  if (mayHaveExpired(engine.journal()) && !context.time.isHeard()) {
+    // How long the machine was off is not for the wall clock alone to say.
+    await ports.clock.sleep(AGAIN_MS, context.stop);
+    return;
+  }
   const late = lateRefusal(engine.journal(), correctedNow(context)) ??
     staleRefusal(engine.journal(), definition) ??
     await refusedByCluster(context, definition);
   if (late !== null) {
     const refused = await engine.record((journal) => ({ ...journal, result: late }));
     // What could not be stored is looked at again by the next turn.
-    if (!refused.ok) await ports.clock.sleep(STORE_AGAIN_MS, context.stop);
+    if (!refused.ok) await ports.clock.sleep(AGAIN_MS, context.stop);
     else ports.log.write("error", "operation_ended", `operation ${id} (${kind}) ${late.message}`);
     return;
   }
@@ -128,8 +133,8 @@ async function refusedByCluster(
   return foreignRefusal(definition, otherCluster(custody));
 }
 
-/** How long to wait until what the disk did not take is tried again, milliseconds. */
-const STORE_AGAIN_MS = 5_000;
+/** How long to wait until what the disk did not take is tried again, or what is not known yet, milliseconds. */
+const AGAIN_MS = 5_000;
 
 /**
  * How long an operation whose request was answered with 401 waits to be cut off, milliseconds: serving ends

@@ -1,4 +1,4 @@
-import { heldBy, hold, HOLD_MS, holdFor } from "../update/holds.ts";
+import { counted, current, fullUntil, heldBy, hold, MAX_HELD } from "../update/holds.ts";
 import { install } from "../update/install.ts";
 import { readSaidVersion } from "../update/says_version.ts";
 import { forget } from "../update/standing.ts";
@@ -8,11 +8,11 @@ import { withEntry } from "../state/history.ts";
 import { NEW_PROGRAM_FILE, PROGRAM_FILE } from "../state/paths.ts";
 import type { HoldReason, UpdateRecord, UpdateStep } from "../state/update_record.ts";
 import type { BoundContext } from "./context.ts";
-import { clearConditions, correctedNow, raiseCondition, timestamp } from "./context.ts";
+import { clearConditions, correctedNow, raiseCondition, timestamp, witnesses } from "./context.ts";
 import { type Download, startDownload } from "./download.ts";
 import { BY_AGENT, entryOf } from "./history_entry.ts";
 import type { Releases } from "./releases.ts";
-import { settleUpdate } from "./settle_update.ts";
+import { sayRolledBack, settleUpdate } from "./settle_update.ts";
 import { updateWish } from "./update_wish.ts";
 
 /** How a step of an update ended. `installed`: the program has to end, for the new one to start. */
@@ -39,8 +39,6 @@ export function openOwnUpdate(): OwnUpdate {
   let settled = false;
   let onTrial = false;
   let download: Download | null = null;
-  /** When versions that this run has held are free again, on the monotonic clock. */
-  const heldUntil = new Map<string, number>();
 
   async function drop(context: BoundContext): Promise<void> {
     download?.cancel();
@@ -54,10 +52,10 @@ export function openOwnUpdate(): OwnUpdate {
     if (download !== null) await drop(context);
     await clearConditions(context, "update_failed", "rolled_back");
     if (isBlank(context.store.state.update)) return;
-    const now = correctedNow(context);
+    const seen = witnesses(context);
     await note(context, (record) => ({
       ...record,
-      holds: current(record.holds, now),
+      holds: current(record.holds, seen),
       under_way: onTrial ? record.under_way : null,
       rolled_back: null,
     }));
@@ -71,33 +69,30 @@ export function openOwnUpdate(): OwnUpdate {
     leastMs = 0,
   ): Promise<void> {
     await drop(context);
-    const now = correctedNow(context);
-    const { random, clock } = context.ports;
-    const how = { reason, message, now, fraction: random.fraction(), leastMs };
+    const fraction = context.ports.random.fraction();
+    const how = { reason, message, witnesses: witnesses(context), fraction, leastMs };
     await note(context, (record) => ({ ...hold(record, version, how), under_way: null }));
-    const again = context.store.state.update.holds[version]?.again_at ?? "";
-    heldUntil.set(version, clock.monotonic() + Date.parse(again) - now);
     await sayHeld(context, version);
-  }
-
-  /** The wall clock may have been wrong when a version was held, as after a boot before NTP. */
-  async function timeHolds(context: BoundContext): Promise<void> {
-    const now = correctedNow(context);
-    for (const [version, end] of heldUntil) {
-      const left = end - context.ports.clock.monotonic();
-      if (left > 0) await note(context, (record) => holdFor(record, version, left, now));
-      else heldUntil.delete(version);
-    }
   }
 
   /** Whether the version has to wait; says so. */
   async function sayHeld(context: BoundContext, version: string): Promise<boolean> {
-    const { held, record } = heldBy(context.store.state.update, version, correctedNow(context));
-    await note(context, () => record);
-    if (held === null) return false;
+    const seen = witnesses(context);
+    const { update: record } = context.store.state;
+    const held = heldBy(record, version, seen);
+    if (held === null) {
+      const until = fullUntil(record, seen);
+      if (until === null) return false;
+      const message =
+        `pbx-agent ${version}: ${MAX_HELD} other versions failed and are held; not tried before ${until}`;
+      await raiseCondition(context, "update_failed", message);
+      return true;
+    }
     // The condition of the rollback says it already, until another version was wanted in between.
     if (held.reason === "rollback" && record.rolled_back?.from === version) {
       await clearConditions(context, "update_failed");
+      // What it said may have been the time of a clock that was wrong.
+      await sayRolledBack(context, record.rolled_back);
     } else {
       const why = held.reason === "rollback" ? `taken back at ${held.at}: ` : "";
       const message =
@@ -202,7 +197,6 @@ export function openOwnUpdate(): OwnUpdate {
       const found = await settleUpdate(context);
       onTrial = found.onTrial;
       settled = found.isStored;
-      if (found.held !== null) heldUntil.set(found.held, context.ports.clock.monotonic() + HOLD_MS);
     },
     async proven(context) {
       if (!onTrial) return;
@@ -223,7 +217,8 @@ export function openOwnUpdate(): OwnUpdate {
       context.ports.log.write("info", "update_confirmed", `pbx-agent ${version} syncs and stays`);
     },
     async advance(context, releases) {
-      await timeHolds(context);
+      const seen = witnesses(context);
+      await note(context, (record) => counted(record, seen));
       const wish = await updateWish(context, releases, context.requests.demanded());
       switch (wish.kind) {
         case "none":
@@ -263,13 +258,6 @@ function isSameArtifact(a: ArtifactFile, b: ArtifactFile): boolean {
 /** Whether a record tells of nothing, as on nearly every day of an agent. */
 function isBlank({ under_way, holds, rolled_back }: UpdateRecord): boolean {
   return under_way === null && rolled_back === null && Object.keys(holds).length === 0;
-}
-
-/** The holds that still hold. */
-function current(holds: UpdateRecord["holds"], now: number): UpdateRecord["holds"] {
-  return Object.fromEntries(
-    Object.entries(holds).filter(([, { again_at }]) => Date.parse(again_at) > now),
-  );
 }
 
 function isOperating({ store }: BoundContext): boolean {

@@ -2,16 +2,15 @@ import { NEW_PROGRAM_FILE, PROGRAM_FILE } from "../state/paths.ts";
 import { withEntry } from "../state/history.ts";
 import { hold } from "../update/holds.ts";
 import { forget, readStanding } from "../update/standing.ts";
+import type { RolledBack } from "../state/update_record.ts";
 import type { BoundContext } from "./context.ts";
-import { correctedNow, raiseCondition } from "./context.ts";
+import { raiseCondition, witnesses } from "./context.ts";
 import { BY_AGENT, entryOf } from "./history_entry.ts";
 
 /** What a start made of an update. */
 export interface Settled {
   /** This program is the new one and still has to prove itself. */
   readonly onTrial: boolean;
-  /** The version that this start found taken back, and holds from now on; null where it is none. */
-  readonly held: string | null;
   /** False where the disk did not take what was found: it is to be settled again. */
   readonly isStored: boolean;
 }
@@ -23,7 +22,7 @@ export interface Settled {
 export async function settleUpdate(context: BoundContext): Promise<Settled> {
   const { ports, program, store } = context;
   const standing = await readStanding(ports, program.version);
-  let taken: string | null = null;
+  let isNew = false;
   if (standing.kind === "on_trial") {
     const { from, to, armed_at: since, deadline } = standing.trial;
     await store.keep((state) => ({
@@ -31,16 +30,21 @@ export async function settleUpdate(context: BoundContext): Promise<Settled> {
       update: { ...state.update, under_way: { from, to, step: "trial", since, deadline } },
     }));
     ports.log.write("info", "update_on_trial", `pbx-agent ${to} has until ${deadline} to sync`);
-    return { onTrial: true, held: null, isStored: true };
+    return { onTrial: true, isStored: true };
   }
   if (standing.kind === "rolled_back") {
     const { how } = standing;
     const known = store.state.update.rolled_back;
     // Held since it was found, and not anew with every look at an update.json that could not go.
     if (known?.from !== how.from || known.at !== how.at) {
-      taken = how.from;
-      const now = correctedNow(context);
-      const held = { reason: "rollback", message: how.reason, now, fraction: 0 } as const;
+      isNew = true;
+      const seen = witnesses(context);
+      const held = {
+        reason: "rollback",
+        message: how.reason,
+        witnesses: seen,
+        fraction: 0,
+      } as const;
       const event = { what: "update_rolled_back", from: how.from, to: how.to } as const;
       const entry = entryOf(context, BY_AGENT, event);
       await store.keep((state) =>
@@ -51,17 +55,12 @@ export async function settleUpdate(context: BoundContext): Promise<Settled> {
       );
     }
     // A start that was cut short may have stored that without its condition.
-    if (taken !== null || !store.state.conditions.some(({ code }) => code === "rolled_back")) {
-      const again = store.state.update.holds[how.from]?.again_at ?? "";
-      await raiseCondition(
-        context,
-        "rolled_back",
-        `${PROGRAM_FILE} was taken back from ${how.from} to ${how.to}: ${how.reason}; not tried before ${again}`,
-      );
+    if (isNew || !store.state.conditions.some(({ code }) => code === "rolled_back")) {
+      await sayRolledBack(context, how);
     }
     // What is not written down stays in update.json, for the next look or the next start to find.
     const stored = await store.commit((state) => state);
-    if (!stored.ok) return { onTrial: false, held: taken, isStored: false };
+    if (!stored.ok) return { onTrial: false, isStored: false };
   } else {
     if (standing.kind === "not_begun") {
       const { to } = standing.trial;
@@ -72,5 +71,13 @@ export async function settleUpdate(context: BoundContext): Promise<Settled> {
   await ports.disk.remove(NEW_PROGRAM_FILE);
   const left = await forget(ports);
   if (left !== null) ports.log.write("warn", "update_not_tidied", left);
-  return { onTrial: false, held: taken, isStored: true };
+  return { onTrial: false, isStored: true };
+}
+
+/** Says that a version was taken back, and until when it is held as far as is known now. */
+export async function sayRolledBack(context: BoundContext, how: RolledBack): Promise<void> {
+  const again = context.store.state.update.holds[how.from]?.again_at ?? "";
+  const message = `${PROGRAM_FILE} was taken back from ${how.from} to ${how.to}: ${how.reason}; ` +
+    `not tried before ${again}`;
+  await raiseCondition(context, "rolled_back", message);
 }

@@ -144,9 +144,14 @@ export function lacksHash({ kind, params }: OfferedOperation): boolean {
  * that took nothing, may lie in between. Null for any other.
  */
 export function lateRefusal(journal: Journal, now: number): OperationResult | null {
-  const { expires_at, step } = journal;
-  const isLate = expires_at !== undefined && step === null && Date.parse(expires_at) <= now;
+  const { expires_at } = journal;
+  const isLate = mayHaveExpired(journal) && Date.parse(expires_at ?? "") <= now;
   return isLate ? expired(expires_at) : null;
+}
+
+/** Whether the time still decides if an operation is begun. */
+export function mayHaveExpired({ expires_at, step }: Journal): boolean {
+  return expires_at !== undefined && step === null;
 }
 
 /**

@@ -53,6 +53,8 @@ const UsedApproval = z.object({
   /** The operation's ID, or what a change changes to, as canonical JSON. */
   for: z.string(),
   expires: Rfc3339,
+  /** For how long the agent had run in all by then, milliseconds; left out by a version that did not count it. */
+  lived_ms: z.int().min(0).optional(),
   /** What it was used for has begun: after a crash before that, the same use goes on. */
   done: z.literal(true).optional(),
 });

@@ -37,9 +37,9 @@ export type Stage = (typeof STAGES)[number];
 const Channel = z.object({
   /** Failures in a row; 0 after a success. The backoff's step is this minus one. */
   failures: z.int().min(0),
-  /** Local wall clock until which the portal asked to be left alone (429), RFC 3339. */
+  /** Corrected time until which the portal asked to be left alone (429), RFC 3339. */
   retry_after_until: Rfc3339.nullable(),
-  /** Local wall clock of the next attempt after trouble, RFC 3339; null where a start makes one at once. */
+  /** Corrected time of the next attempt after trouble, RFC 3339; null where a start makes one at once. */
   next_at: Rfc3339.nullable().default(null),
 });
 /** What is known about trouble with one kind of request (protocol §1). */

@@ -21,6 +21,9 @@ export const Hold = z.object({
   reason: HoldReason,
   message: z.string(),
   at: Rfc3339,
+  /** For how long the agent had run in all, milliseconds; left out by a version that did not count it. */
+  lived_ms: z.int().min(0).optional(),
+  /** When it ends as far as is known: what ends it is `core/update/holds.ts`. */
   again_at: Rfc3339,
   /** Troubles in a row. */
   failures: z.int().min(1),

@@ -1,6 +1,7 @@
 /**
- * When something may be forgotten that keeps an operation from running twice (protocol §5: at least 30 days
- * by every clock there is). One clock can be wrong for a moment, so all of them have to agree.
+ * Whether a time has passed by every clock there is, for what is forgotten or permitted then: an operation's
+ * ID (protocol §5), a used approval, a version that failed. One clock can be wrong for a moment, so all of
+ * them have to agree.
  */
 
 /** What the clocks say now. */
@@ -24,18 +25,24 @@ export interface Since {
 /** How long an ID is remembered at least. */
 export const REMEMBERED_MS = 30 * 24 * 3_600_000;
 
-/** Whether every witness says that it is 30 days old. An uncertain time says nothing. */
-export function mayForget(
-  { at, lived_ms }: Since,
-  { now, isCertain, livedMs }: Witnesses,
-): boolean {
-  return isCertain && now - Date.parse(at) >= REMEMBERED_MS &&
-    lived_ms !== undefined && livedMs - lived_ms >= REMEMBERED_MS;
+/** Whether every witness says that it is 30 days old. */
+export function mayForget(since: Since, witnesses: Witnesses): boolean {
+  return hasPassed(REMEMBERED_MS, since, witnesses);
+}
+
+/** Whether every witness says that `ms` have passed since. An uncertain time says nothing. */
+export function hasPassed(ms: number, since: Since, witnesses: Witnesses): boolean {
+  return witnesses.isCertain && leftOf(ms, since, witnesses) <= 0;
+}
+
+/** How long it takes until every witness says that `ms` have passed, if nothing is wrong with them. */
+export function leftOf(ms: number, { at, lived_ms }: Since, { now, livedMs }: Witnesses): number {
+  return ms - Math.min(now - Date.parse(at), livedMs - (lived_ms ?? livedMs));
 }
 
 /**
  * Since when it counts, as it has to be noted from now on. A note from the future was written by a clock that
- * was wrong, or by a life that was lost with state.json: its 30 days begin now, by that clock.
+ * was wrong, or by a life that was lost with state.json: its time begins now, by that clock.
  */
 export function sinceOf(
   { at, lived_ms }: Since,

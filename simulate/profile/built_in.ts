@@ -123,6 +123,8 @@ function clocks(): Profile {
       windows: 3,
       changes: 0.3,
       bad_changes: 0.1,
+      updates: 1,
+      bad_updates: 0.4,
     },
   });
 }

@@ -76,7 +76,9 @@ export function createWatch(watched: Watched): Watch {
           if (event.how.startsWith("crashed") && !isBroken(node.version())) {
             broken("no_exceptions", event.how);
           }
-          if (event.how.startsWith("unusable")) broken("files_stay_usable", event.how);
+          if (event.how.startsWith("unusable") && !updates.isLeftToThePrevious()) {
+            broken("files_stay_usable", event.how);
+          }
           return;
         case "log":
           return onLog(event);
@@ -106,6 +108,7 @@ export function createWatch(watched: Watched): Watch {
     onStateLost() {
       operations.onStateLost();
       answers.onStateLost();
+      updates.onStateLost();
     },
   };
 }

@@ -97,6 +97,30 @@ Deno.test("approvals: one that was used does not work once more after state.json
   await world.stop();
 });
 
+Deno.test("approvals: one that was used is not forgotten because every clock shows a later month for a while", async () => {
+  const world = await settled();
+  const offer = { ...REVOKE, approvals: [approve(world, subjectOf(REVOKE))] };
+  const queued = world.portal.offer(offer) as { result: unknown; again: boolean };
+  await world.pass(90_000);
+  assert.notEqual(queued.result, null);
+  // The node's clock and the portal's follow the same wrong server.
+  const month = 40 * 86_400_000;
+  world.clock.setWallClock(world.clock.now() + month);
+  await world.pass(90_000);
+  const other = { ...REVOKE, id: "op-2" };
+  world.portal.offer({ ...other, approvals: [approve(world, subjectOf(other))] });
+  await world.pass(90_000);
+  assert.equal(Object.keys(world.stored(IDENTITY_FILE).used_approvals).length, 2);
+  world.clock.setWallClock(world.clock.now() - month);
+  await world.stop();
+  world.disk.put(STATE_FILE, "");
+  world.start();
+  queued.again = true;
+  await world.pass(200_000);
+  assert.deepEqual(said(world), ["approval_invalid"]);
+  await world.stop();
+});
+
 Deno.test("approvals: a crash between the use and the begin does not use one up", async () => {
   const world = await settled();
   const offer = { ...REVOKE, approvals: [approve(world, subjectOf(REVOKE))] };

@@ -47,3 +47,28 @@ Deno.test("operate: one that has not expired begins after the restart", async ()
   assert.equal(operation.result?.state, "succeeded", JSON.stringify(operation.result));
   await world.stop();
 });
+
+for (const days of [-2, 2]) {
+  Deno.test(`operate: after a boot whose clock is ${days} days off the portal's time says whether it has expired`, async () => {
+    for (const isExpired of [true, false]) {
+      const world = await createSettledWorld();
+      const expiresAt = START + (isExpired ? 10 : 24 * 60) * 60_000;
+      const operation = await takenInHand(world, new Date(expiresAt).toISOString());
+      await world.pass(3_600_000);
+      const off = days * 24 * 3_600_000;
+      world.clock.setWallClock(world.clock.now() + off);
+      world.portal.portal.state.clockOffsetMs -= off;
+      world.portal.down = true;
+      world.reboot();
+      world.start();
+      await world.pass(120_000);
+      assert.equal(world.stored().operation.step, null, "it waits for the portal's time");
+      assert.equal(world.stored().operation.result, undefined, "it waits for the portal's time");
+      world.portal.down = false;
+      await world.pass(300_000);
+      assert.equal(operation.result?.state, isExpired ? "refused" : "succeeded");
+      assert.equal(operation.events.length === 0, isExpired);
+      await world.stop();
+    }
+  });
+}

@@ -1,20 +1,22 @@
 import assert from "node:assert/strict";
 import * as z from "zod";
-import { createFakePrograms } from "../../../adapters/fake/programs.ts";
 import { NEW_PROGRAM_FILE, PROGRAM_FILE, UPDATE_FILE } from "../../../core/state/paths.ts";
-import { rollBack } from "../../../core/update/rollback.ts";
-import { AGENT, agentConditions, live, offer, says, TIMER, updating } from "./updating.ts";
+import {
+  AGENT,
+  agentConditions,
+  fire,
+  live,
+  offer,
+  says,
+  takenBack,
+  TIMER,
+  updating,
+} from "./updating.ts";
 import type { World } from "./world.ts";
 
 const HOUR = 3_600_000;
 /** What released versions can read of the agent's files. */
 const FROZEN = new URL("../../../fixtures/state/", import.meta.url);
-
-/** What the timer does when it fires. */
-async function fire(world: World) {
-  world.kill();
-  return await rollBack({ ...world, programs: createFakePrograms(world.disk) });
-}
 
 Deno.test("own update: a good version takes over, syncs and stays; nothing of the timer is left", async () => {
   const world = await updating();
@@ -244,14 +246,6 @@ Deno.test("own update: while on trial, a 426 does not replace what is not proven
   assert.deepEqual(await fire(world), { ok: true, value: "rolled_back" });
   assert.equal(world.disk.text(PROGRAM_FILE), says("0.1.0"));
 });
-
-/** An update that was taken back, right before the previous program starts again. */
-async function takenBack(): Promise<World> {
-  const world = await updating();
-  for (let i = 0; i < 40 && world.ended() === null; i++) await world.pass(5_000);
-  assert.deepEqual(await fire(world), { ok: true, value: "rolled_back" });
-  return world;
-}
 
 Deno.test("own update: wanted again after another one, a version that was taken back is held and told of", async () => {
   const world = await takenBack();

@@ -1,5 +1,8 @@
+import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { createFakePrograms } from "../../../adapters/fake/programs.ts";
 import { PROGRAM_FILE } from "../../../core/state/paths.ts";
+import { rollBack } from "../../../core/update/rollback.ts";
 import { createSettledWorld, type World } from "./world.ts";
 
 /** The units of the rollback and of the agent. */
@@ -60,3 +63,17 @@ export async function live(world: World, ms: number): Promise<void> {
 /** The conditions of the newest report, with their messages. */
 export const agentConditions = (world: World) =>
   world.lastReport().conditions.map(({ code, message }) => `${code}: ${message}`).join();
+
+/** What the timer does when it fires. */
+export async function fire(world: World) {
+  world.kill();
+  return await rollBack({ ...world, programs: createFakePrograms(world.disk) });
+}
+
+/** An update that was taken back, right before the previous program starts again. */
+export async function takenBack(): Promise<World> {
+  const world = await updating();
+  for (let i = 0; i < 40 && world.ended() === null; i++) await world.pass(5_000);
+  assert.deepEqual(await fire(world), { ok: true, value: "rolled_back" });
+  return world;
+}
