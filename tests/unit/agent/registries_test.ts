@@ -148,6 +148,16 @@ Deno.test("registries: the agent's own file is put back after changes by hand", 
     await world.pass(40_000);
     assert.equal(world.disk.text(FILE), own);
   }
+  // Once k3s runs with it, without its first line too.
+  const days = ["mon", "tue", "wed", "thu", "fri", "sat", "sun"];
+  const windows = [{ days, start: "00:00", minutes: 1440 }];
+  world.portal.desire({ maintenance: { timezone: "UTC", windows } });
+  await world.pass(80_000);
+  assert.equal(restarts(world), 1);
+  world.disk.put(FILE, FOREIGN);
+  await world.pass(40_000);
+  assert.equal(world.disk.text(FILE), own);
+  assert.equal(restarts(world), 1);
   await world.stop();
 });
 
