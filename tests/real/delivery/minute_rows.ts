@@ -42,10 +42,13 @@ export function outages(programs: Programs): readonly Row[] {
         await machine.untilSwapped();
         await machine.outage(true);
         await new Promise((resolve) => setTimeout(resolve, minutes * MINUTE_MS));
+        const before = machine.syncs().length;
         await machine.outage(false);
         const stays = minutes < 10;
         const version = stays ? second.version : first.version;
-        await machine.until(`pbx-agent ${version}`, () => {
+        // The last report may be one of before the outage; the next comes after the backoff, six minutes at most.
+        await machine.until(`a sync of pbx-agent ${version}`, () => {
+          if (machine.syncs().length === before) return undefined;
           return machine.report()?.agent.version === version || undefined;
         }, { timeoutMs: 7 * MINUTE_MS });
         await judge(machine, {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Container } from "../../lab/container.ts";
 import { BIN, type Machine, TRIAL_FILE } from "./machine.ts";
 import type { Program } from "./programs.ts";
 
@@ -42,7 +43,8 @@ exit 0
 `;
 
 /** What the state directory may hold when no update is open. */
-const FILES = /^(bin|bin\/pbx-agent(\.prev)?|(identity|state|bootstrap|release)\.json|lock|ops)$/;
+const FILES =
+  /^(bin|bin\/pbx-agent(\.prev)?|(identity|state|bootstrap|release|snapshots)\.json|history\.jsonl|lock|ops)$/;
 const UNIT_FILES = ["pbx-agent-rollback.service.d", "pbx-agent.service", "pbx-agent.service.d"];
 
 /**
@@ -69,13 +71,12 @@ export async function judge(machine: Machine, verdict: Verdict): Promise<void> {
   const syncs = machine.syncs().length;
   await machine.until("another good sync", () => machine.syncs().slice(syncs + 1).includes(200));
 
-  const told = new Map<string, string[]>();
-  for (const line of (await container.run(["sh", "-c", LOOK])).trimEnd().split("\n")) {
-    const [name = "", value = ""] = line.split(" ");
-    told.set(name, [...told.get(name) ?? [], value]);
-  }
+  // A program that was killed a moment ago may still have to come back.
+  const told = await machine.until("the unit to be active", async () => {
+    const seen = await look(container);
+    return seen.get("unit")?.join() === "active" ? seen : undefined;
+  });
   const one = (name: string) => told.get(name)?.join();
-  assert.equal(one("unit"), "active");
   assert.equal(one("enabled"), "enabled");
   assert.equal(one("process"), one("main"), "processes of agents beside the unit's main one");
   assert.equal(one("program"), runs.sha256, `${BIN} is another program`);
@@ -91,4 +92,14 @@ export async function judge(machine: Machine, verdict: Verdict): Promise<void> {
   if (rolledBack === null) assert.equal(state.update.rolled_back, null);
   const codes = machine.report()?.conditions.map(({ code }) => code) ?? [];
   assert.equal(codes.includes("rolled_back"), rolledBack !== null, codes.join());
+}
+
+/** What the machine shows, by the first word of each line of {@link LOOK}. */
+async function look(container: Container): Promise<ReadonlyMap<string, readonly string[]>> {
+  const told = new Map<string, string[]>();
+  for (const line of (await container.run(["sh", "-c", LOOK])).trimEnd().split("\n")) {
+    const [name = "", value = ""] = line.split(" ");
+    told.set(name, [...told.get(name) ?? [], value]);
+  }
+  return told;
 }
