@@ -69,7 +69,8 @@ Deno.test("options: what the portal said of an option stands in the object that 
   fc.assert(
     fc.property(text, (said) => {
       const addons = [{ name: "one", enabled: true, options: { any: { x: "@said@" } } }];
-      const desired = { ...SYNC_DOCUMENTS.sync_answer.desired, secrets: {}, addons };
+      const { registries: _sealed, ...host } = SYNC_DOCUMENTS.sync_answer.desired.host;
+      const desired = { ...SYNC_DOCUMENTS.sync_answer.desired, host, secrets: {}, addons };
       const answer = { ...SYNC_DOCUMENTS.sync_answer, operation: null, desired };
       const bytes = new TextEncoder().encode(
         JSON.stringify(answer).replace('"@said@"', () => said),
