@@ -150,6 +150,25 @@ Deno.test("isProven: a receipt of an earlier version holds, and an earlier one h
   assert.deepEqual({ ...earlier, oldDatabase, tlsBackup }, earlier);
 });
 
+Deno.test("isProven: the receipt of another operation proves nothing", async () => {
+  const disk = createFakeDisk();
+  for (const name of ["etcd-old-7/x", "etcd/member/wal/0.wal", "etcd/name"]) {
+    disk.put(`${DB}/${name}`, "");
+  }
+  const now = await readDatabase(disk);
+  assert.ok((await writeReceipt(disk, "op_1", "s", now)).ok);
+  assert.deepEqual(await isProven(disk, "op_1", now), { ok: true, value: true });
+  assert.deepEqual(await isProven(disk, "op_2", now), { ok: true, value: false });
+});
+
+Deno.test("cluster.restore: what k3s wrote is synced before the receipt says that it is there", async () => {
+  const { calls } = await restore(createRestoreMachine(), "op_1");
+  const names = calls.map(({ name }) => name);
+  const after = names.slice(names.indexOf("k3s.resetCluster") + 1);
+  const untilReceipt = after.slice(0, after.indexOf("disk.write"));
+  assert.equal(untilReceipt.filter((name) => name === "disk.syncDirectory").length, 3);
+});
+
 Deno.test("isProven: an older database that is cleared away says nothing against the reset", async () => {
   const disk = createFakeDisk();
   for (const name of ["etcd-old-5/x", "etcd-old-7/x", "etcd/member/wal/0.wal", "etcd/name"]) {
