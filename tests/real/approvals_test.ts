@@ -64,6 +64,8 @@ Deno.test.beforeAll(async () => {
   );
   Object.assign(story, { owner, stranger });
   const node = await startNode({
+    // The first registries would need an approval too.
+    desired: { host: { registries: null } },
     config: ({ endpoint, bucket, region, authority }) => {
       const target = { endpoint, bucket, region, folder: "lab", bucket_lookup: "path" };
       return `approval_keys: ${JSON.stringify([owner?.publicKey])}\n` +

@@ -29,10 +29,14 @@ export interface Node {
 export interface NodeOptions extends Pick<ContainerOptions, "disks"> {
   /** More lines of config.yaml, which may name the bucket. */
   readonly config?: (s3: S3Gateway) => string;
+  /** A merge patch over the desired state of these suites. */
+  readonly desired?: JsonObject;
 }
 
 /** Lays out everything; nothing of the agent or k3s runs yet. */
-export async function layOutNode({ config, ...options }: NodeOptions = {}): Promise<Node> {
+export async function layOutNode(
+  { config, desired = {}, ...options }: NodeOptions = {},
+): Promise<Node> {
   const program = await buildAgentProgram();
   const container = await startContainer({
     baseRoot: await makeBaseRoot(),
@@ -43,7 +47,9 @@ export async function layOutNode({ config, ...options }: NodeOptions = {}): Prom
     const s3 = await startS3Gateway(container.runInNetwork, 9000);
     const portal = await startPortalBeside(container);
     await portal.admin("PATCH", `/admin/clusters/${portal.cluster}`, bootstrapPatch(s3));
-    await portal.admin("PATCH", `/admin/clusters/${portal.cluster}/desired`, desiredPatch(s3));
+    for (const patch of [desiredPatch(s3), desired]) {
+      await portal.admin("PATCH", `/admin/clusters/${portal.cluster}/desired`, patch);
+    }
     const { releases } = await portal.admin<{ releases: Record<string, { payload: JsonObject }> }>(
       "GET",
       "/admin/state",
