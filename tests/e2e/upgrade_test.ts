@@ -66,7 +66,11 @@ Deno.test("upgrade: a good image is kept and a bad one left, across reboots of t
     agent = await restart(world, agent, 3, "1.1.0");
     const bad = await world.until("the result of up-2", () => resultOf(world, "up-2"));
     assert.deepEqual([bad.state, bad.step, bad.code], ["failed", "health_gate", "gate_failed"]);
-    assert.match(String(bad.message), /runs pbx-1\.1\.0.* as before: .*Node demo-1 is not Ready/);
+    // Where the gate ends before the kubelet that the test plays has reported, it says what it saw until then.
+    assert.match(
+      String(bad.message),
+      /runs pbx-1\.1\.0.* as before: .*Node demo-1 (is not Ready|runs k3s)/,
+    );
     assert.deepEqual(await imagesOf(world), [entryOf("1.0.0"), entryOf("1.1.0")]);
     assert.equal(await variable(world, "LoaderEntryDefault"), entryOf("1.1.0"));
     await agent.stop();
