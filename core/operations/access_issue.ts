@@ -1,11 +1,13 @@
 import * as z from "zod";
 import { isJsonObject } from "../json.ts";
 import { DnsLabel, LabelValue } from "../protocol/identifiers.ts";
+import { fail, ok, type Result } from "../result.ts";
 import { Secret } from "../secret.ts";
 import { accountName, accountRef, grantObjects } from "./access/grant.ts";
 import { kubeconfig } from "./access/kubeconfig.ts";
 import { onceUp } from "./api_is_up.ts";
-import { defineOperation } from "./definition.ts";
+import { defineOperation, type StepTools } from "./definition.ts";
+import { lookFor } from "./look_for.ts";
 import { Recipient, sealFor } from "./recipient.ts";
 import { TIMEOUT_MS } from "./timeouts.ts";
 
@@ -22,6 +24,12 @@ const Params = z.strictObject({
   ...params,
   ...(namespace === undefined ? {} : { namespace }),
 }));
+
+/**
+ * How long Kubernetes may take to publish its certificate authority, milliseconds: its controller does so some
+ * seconds after the API is up, and after a restore from an early snapshot too.
+ */
+const AUTHORITY_MS = 120_000;
 
 /** The certificate authority that every namespace is given by Kubernetes. */
 const CLUSTER_CA = {
@@ -94,17 +102,17 @@ export const accessIssue = defineOperation({
         const { params, ports, secrets, node } = tools;
         const token = secrets.get("token");
         if (token === undefined) throw new Error("the step before hands on the token");
-        const authority = await onceUp(tools, () => ports.k8s.get(CLUSTER_CA));
-        const data = authority.ok ? authority.value?.["data"] : undefined;
-        const caPem = isJsonObject(data) ? data["ca.crt"] : undefined;
-        if (typeof caPem !== "string") {
-          const why = authority.ok ? "is not there" : authority.error.message;
-          return { kind: "failed", message: `ConfigMap kube-system/kube-root-ca.crt: ${why}` };
+        const authority = await readAuthority(tools);
+        if (!authority.ok) {
+          return {
+            kind: "failed",
+            message: `ConfigMap kube-system/kube-root-ca.crt: ${authority.error}`,
+          };
         }
         const config = kubeconfig({
           cluster: node.binding.cluster_id,
           server: node.apiUrl,
-          caPem,
+          caPem: authority.value,
           token,
           ...(params.namespace === undefined ? {} : { namespace: params.namespace }),
         });
@@ -119,3 +127,16 @@ export const accessIssue = defineOperation({
     expires_at: expires_at ?? null,
   }),
 });
+
+/** The cluster's certificate authority, PEM. Waits a while for Kubernetes to publish it. */
+async function readAuthority<P>(tools: StepTools<P>): Promise<Result<string, string>> {
+  const read = async (): Promise<Result<string, string> | null> => {
+    const found = await onceUp(tools, () => tools.ports.k8s.get(CLUSTER_CA));
+    if (!found.ok) return fail(found.error.message);
+    const data = found.value?.["data"];
+    const pem = isJsonObject(data) ? data["ca.crt"] : undefined;
+    return typeof pem === "string" ? ok(pem) : null;
+  };
+  return await lookFor(tools, "ConfigMap kube-system/kube-root-ca.crt", AUTHORITY_MS, read) ??
+    fail("is not there");
+}

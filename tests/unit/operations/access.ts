@@ -11,8 +11,7 @@ export const ASKER: SealingKey = keyOf(new Uint8Array(32).fill(9));
 export const ASKER_KEY = encodeBase64(ASKER.publicKey);
 
 /** A machine whose cluster has its certificate authority, as Kubernetes puts it into every namespace. */
-export function withAuthority(): Machine {
-  const machine = createMachine();
+export function withAuthority(machine: Machine = createMachine()): Machine {
   machine.k8s.write("/api/v1/namespaces/kube-system/configmaps/kube-root-ca.crt", {
     apiVersion: "v1",
     kind: "ConfigMap",

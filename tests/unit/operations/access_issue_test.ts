@@ -111,6 +111,15 @@ Deno.test("access.issue and access.revoke: an API that is away or in trouble for
   }
 });
 
+Deno.test("access.issue: waits for the certificate authority that Kubernetes publishes after a restore", async () => {
+  const machine = withAuthority();
+  const path = "/api/v1/namespaces/kube-system/configmaps/kube-root-ca.crt";
+  machine.k8s.drop(path);
+  void machine.clock.sleep(60_000).then(() => withAuthority(machine));
+  const { result } = await runToy(machine, accessIssue, accessOffer({}).params);
+  assert.equal(result?.state, "succeeded", JSON.stringify(result));
+});
+
 Deno.test("access.issue: without the cluster's certificate authority no kubeconfig is made", async () => {
   const machine = withAuthority();
   machine.k8s.drop("/api/v1/namespaces/kube-system/configmaps/kube-root-ca.crt");
