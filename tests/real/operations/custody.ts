@@ -73,7 +73,7 @@ export async function uninstallHeld(node: Node): Promise<void> {
   const left = await container.exec([PROGRAM, "uninstall", "--yes", "--leave-k3s-held"]);
   assert.equal(left.code, 0, left.stdout + left.stderr);
   const names = (await container.run(["ls", STATE])).trim().split("\n");
-  assert.deepEqual(names, ["hold-k3s", "k3s-is-held.txt", "ops"]);
+  assert.deepEqual(names, ["history.jsonl", "hold-k3s", "k3s-is-held.txt", "ops"]);
   assert.match(await container.readFile(`${STATE}/k3s-is-held.txt`), /cluster\.restore/);
   await container.run(["ls", ...HOLDS]);
   assert.equal((await container.exec(["ls", "/etc/pbx-agent"])).code, 2);
