@@ -27,6 +27,10 @@ Deno.test("operations: carried out, then listed and told in detail beside the ru
     assert.notEqual(after?.keys.signing, before);
     assert.equal(after?.previous, null);
 
+    // The portal has the result a moment before the agent has stored its answer.
+    await world.until("the result to be acknowledged", async () => {
+      return !(await world.cli("operations")).stdout.includes("not reported yet");
+    });
     const secrets = await secretsOf(world);
     for (const round of ["beside the agent", "after it"]) {
       const list = await world.cli("operations");
