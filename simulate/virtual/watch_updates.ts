@@ -28,11 +28,17 @@ export function watchUpdates(
     }
   }
 
+  /** A disk that takes nothing leaves a failed check to a memory that a crash ends; a rollback has a file. */
+  function storedCheck(version: string | undefined): string | undefined {
+    const stored = storedState(node)?.update?.holds?.[version ?? ""];
+    return stored?.reason === "check" ? version : undefined;
+  }
+
   return {
     onLog({ event, message, fields }: NodeEvent & { kind: "log" }): void {
       if (event === "update" && fields["step"] === "fetch") begins(String(fields["to"]));
-      const failed = FAILED.map((words) => words.exec(`${event}: ${message}`)?.[1])
-        .find((version) => version !== undefined);
+      const failed = ROLLED_BACK.exec(`${event}: ${message}`)?.[1] ??
+        storedCheck(FAILED_CHECK.exec(`${event}: ${message}`)?.[1]);
       // It is told again where only the end of the hold is another one.
       if (failed !== undefined && !failedAt.has(failed)) failedAt.set(failed, timeline.elapsed());
     },
@@ -53,8 +59,7 @@ export function watchUpdates(
   };
 }
 
-/** What tells of a version that failed its trial, or of one that is whole and not what its manifest says. */
-const FAILED = [
-  /^rolled_back: .*taken back from (\S+) /,
-  /^update_failed: pbx-agent (\S+): its (?:hash|size);/,
-];
+/** What tells of a version that failed its trial. */
+const ROLLED_BACK = /^rolled_back: .*taken back from (\S+) /;
+/** What tells of a version that was fetched whole and is not what its manifest says. */
+const FAILED_CHECK = /^update_failed: pbx-agent (\S+): its (?:hash|size);/;
