@@ -3,6 +3,7 @@ import type { Log } from "../ports/log.ts";
 import type { HistoryEntry } from "../state/history.ts";
 import { openHistoryFile } from "../state/history_file.ts";
 import type { Store } from "../state/store.ts";
+import { openTurns } from "../state/turns.ts";
 
 /** Writes the entries in the state to history.jsonl. */
 export interface History {
@@ -15,7 +16,7 @@ export function openHistory(
   { disk, log, store }: { readonly disk: Disk; readonly log: Log; readonly store: Store },
 ): History {
   const file = openHistoryFile(disk);
-  let queue: Promise<unknown> = Promise.resolve();
+  const inTurn = openTurns();
   let done: readonly HistoryEntry[] = [];
   let isSaid = false;
 
@@ -37,11 +38,5 @@ export function openHistory(
     }
   }
 
-  return {
-    flush() {
-      const flushed = queue.then(write);
-      queue = flushed.catch(() => undefined);
-      return flushed;
-    },
-  };
+  return { flush: () => inTurn(write) };
 }

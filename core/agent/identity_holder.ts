@@ -4,6 +4,7 @@ import { PUBLIC_KEYS_IN_SCRIPT } from "../protocol/public_keys.ts";
 import type { SealingKey } from "../protocol/sealing.ts";
 import type { Result } from "../result.ts";
 import { type Binding, type Identity, type KeyPairs, saveIdentity } from "../state/identity.ts";
+import { openTurns } from "../state/turns.ts";
 
 /** The identity of an agent that has an ID. */
 export type BoundIdentity = Identity & { readonly binding: Binding };
@@ -29,7 +30,8 @@ export function holdIdentity(
   keyWork: KeyWork = {},
 ): IdentityHolder {
   let current = identity;
-  let last: Promise<unknown> = Promise.resolve();
+  // An operation and a cycle may both complete a rotation.
+  const inTurn = openTurns();
   let sealingKeys = sealingKeysOf(identity, keyWork);
   return {
     isForgotten: false,
@@ -39,19 +41,15 @@ export function holdIdentity(
     get sealingKeys() {
       return sealingKeys;
     },
-    // One after the other: an operation and a cycle may both complete a rotation.
-    change(to) {
-      const changed = last.then(async () => {
+    change: (to) =>
+      inTurn(async () => {
         const wanted = to(current);
         const saved = await saveIdentity(disk, wanted);
         if (!saved.ok) return saved;
         current = wanted;
         sealingKeys = sealingKeysOf(wanted, keyWork);
         return saved;
-      });
-      last = changed.catch(() => undefined);
-      return changed;
-    },
+      }),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Found } from "./durable.ts";
 import { FORMAT } from "./json_document.ts";
 import { readOwned, writeOwned } from "./owner.ts";
 import { SNAPSHOTS_FILE } from "./paths.ts";
+import { openTurns } from "./turns.ts";
 
 /** A snapshot of this node's own as it was when k3s had written it. */
 export const KnownSnapshot = z.object({
@@ -44,12 +45,7 @@ export interface SnapshotRecord {
 
 /** Opens the record. The cycles and an operation use it at once: one call waits for the other. */
 export function openSnapshotRecord(disk: Disk): SnapshotRecord {
-  let last: Promise<unknown> = Promise.resolve();
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = last.then(work);
-    last = turn.catch(() => {});
-    return turn;
-  }
+  const inTurn = openTurns();
   const read = () => readOwned(disk, SNAPSHOTS_FILE, SnapshotsDocument);
 
   async function all(): Promise<Result<readonly KnownSnapshot[], DiskError>> {

@@ -5,6 +5,7 @@ import { readDocument, writeDocument } from "./durable.ts";
 import { FORMAT, jsonParser, jsonText, type Owner } from "./json_document.ts";
 import { STATE_FILE } from "./paths.ts";
 import { type State, StateDocument } from "./state.ts";
+import { openTurns } from "./turns.ts";
 
 /** The state file while the agent runs: one writer, one value. */
 export interface Store {
@@ -39,14 +40,8 @@ export function loadState(disk: Disk, owner?: Owner): Promise<Result<Found<State
 export function openStore(disk: Disk, initial: State, saved: State | null): Store {
   let state = initial;
   let onDisk = saved === null ? null : { value: saved, text: serialize(saved) };
-  let queue: Promise<unknown> = Promise.resolve();
-
-  /** One write after the other: a later value never lands before an earlier one. */
-  function inOrder<T>(work: () => Promise<T>): Promise<T> {
-    const run = queue.then(work);
-    queue = run.catch(() => undefined);
-    return run;
-  }
+  // A later value never lands before an earlier one.
+  const inTurn = openTurns();
 
   async function write(value: State): Promise<Result<void, DiskError>> {
     if (value === onDisk?.value) return ok(undefined);
@@ -66,7 +61,7 @@ export function openStore(disk: Disk, initial: State, saved: State | null): Stor
       return state;
     },
     commit: (change) =>
-      inOrder(async () => {
+      inTurn(async () => {
         const before = state;
         const wanted = change(before);
         const written = await write(wanted);
@@ -76,10 +71,10 @@ export function openStore(disk: Disk, initial: State, saved: State | null): Stor
       }),
     async keep(change) {
       state = change(state);
-      await inOrder(() => write(state));
+      await inTurn(() => write(state));
     },
     async flush() {
-      await inOrder(() => write(state));
+      await inTurn(() => write(state));
     },
   };
 }
