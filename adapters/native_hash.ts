@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { digestValue } from "../core/protocol/answer_signature.ts";
 
 /**
  * The SHA-256 of a body in lower-case hex by the runtime's own code: what core/protocol/signing.ts does, in a
@@ -10,5 +11,5 @@ export function nativeHashBody(body: Uint8Array): string {
 
 /** The value of `Content-Digest` for a body: what core/protocol/answer_signature.ts does, by the runtime. */
 export function nativeContentDigest(body: Uint8Array): string {
-  return `sha-256=:${createHash("sha256").update(body).digest("base64")}:`;
+  return digestValue(createHash("sha256").update(body).digest());
 }

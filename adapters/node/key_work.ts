@@ -1,5 +1,5 @@
 import { bytesToHex } from "@noble/hashes/utils.js";
-import { contentDigest } from "../../core/protocol/answer_signature.ts";
+import { contentDigest, digestValue } from "../../core/protocol/answer_signature.ts";
 import { encodeBase64 } from "../../core/protocol/base64.ts";
 import type { KeyWork } from "../../core/protocol/key_work.ts";
 import {
@@ -29,10 +29,7 @@ export function createNodeKeyWork(subtle: SubtleCrypto = crypto.subtle): NodeKey
     verify: (...given) => orElse(() => verifyHere(...given), () => verify(...given)),
     hashBody: (body) => orElse(async () => bytesToHex(await sha256(body)), () => hashBody(body)),
     contentDigest: (body) =>
-      orElse(
-        async () => `sha-256=:${encodeBase64(await sha256(body))}:`,
-        () => contentDigest(body),
-      ),
+      orElse(async () => digestValue(await sha256(body)), () => contentDigest(body)),
   };
 }
 

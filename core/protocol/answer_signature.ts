@@ -41,7 +41,12 @@ export type ContentDigest = (body: Uint8Array) => string | Promise<string>;
 
 /** The value of `Content-Digest` for a body. */
 export function contentDigest(body: Uint8Array): string {
-  return `sha-256=:${encodeBase64(sha256(body))}:`;
+  return digestValue(sha256(body));
+}
+
+/** The value of `Content-Digest` for a body with this SHA-256 (RFC 9530). */
+export function digestValue(hash: Uint8Array): string {
+  return `sha-256=:${encodeBase64(hash)}:`;
 }
 
 /**
