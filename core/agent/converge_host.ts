@@ -14,6 +14,7 @@ import type { BoundContext } from "./context.ts";
 import { clearConditions, correctedNow, raiseCondition } from "./context.ts";
 import { custodyBy, custodyOfNode, lookAtCluster } from "./custody.ts";
 import { openHostFiles, readDropInHashes } from "./host_files.ts";
+import { runningOperation } from "../state/journal.ts";
 
 /** Keeps the host's configuration at the desired state (operations.md, Host). */
 export interface HostKeeper {
@@ -110,7 +111,7 @@ async function restartIfDue(
     maintenance: context.store.state.desired?.state.maintenance ?? null,
     now: correctedNow(context),
     isCertain: context.time.isCertain(),
-    operationRunning: runningId(context.store.state),
+    operationRunning: runningOperation(context.store.state)?.id ?? null,
   }, search);
   if (!decision.restart) {
     await raiseCondition(context, "k3s_restart_pending", `${pending.reason}; ${decision.why}`);
@@ -149,9 +150,4 @@ async function whyStopped({ ports, store }: BoundContext): Promise<string | null
   return await ports.systemd.unitState(K3S_UNIT) === "inactive"
     ? `${K3S_UNIT} is stopped, and reads it when it is started`
     : null;
-}
-
-/** The ID of the operation that runs; k3s is not restarted under it. */
-function runningId({ operation }: State): string | null {
-  return operation === null || operation.result !== undefined ? null : operation.id;
 }

@@ -17,6 +17,7 @@ import {
 } from "../state/custody.ts";
 import type { State } from "../state/state.ts";
 import { type BoundContext, clearConditions, raiseCondition } from "./context.ts";
+import { runningOperation } from "../state/journal.ts";
 
 const KUBE_SYSTEM = { apiVersion: "v1", resource: "namespaces", name: "kube-system" } as const;
 
@@ -49,8 +50,9 @@ export async function custodyOfNode({ ports, store }: BoundContext): Promise<Cus
 }
 
 /** The operation under way that stops k3s, until it has proven the cluster. */
-function actsAlone({ operation }: State): ActsAlone | null {
-  if (operation === null || operation.result !== undefined) return null;
+function actsAlone(state: State): ActsAlone | null {
+  const operation = runningOperation(state);
+  if (operation === null) return null;
   const { id, kind, step, steps } = operation;
   const proves = definitionOf(kind)?.stopsK3s?.provenBy;
   if (proves === undefined) return null;

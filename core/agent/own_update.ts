@@ -14,6 +14,7 @@ import { BY_AGENT, entryOf } from "./history_entry.ts";
 import type { Releases } from "./releases.ts";
 import { sayRolledBack, settleUpdate } from "./settle_update.ts";
 import { updateWish } from "./update_wish.ts";
+import { runningOperation } from "../state/journal.ts";
 
 /** How a step of an update ended. `installed`: the program has to end, for the new one to start. */
 export type UpdateEnd = "done" | "installed" | "stop" | "aborted";
@@ -217,8 +218,7 @@ export function openOwnUpdate(): OwnUpdate {
       context.ports.log.write("info", "update_confirmed", `pbx-agent ${version} syncs and stays`);
     },
     async advance(context, releases) {
-      const seen = witnesses(context);
-      await note(context, (record) => counted(record, seen));
+      await countHolds(context);
       const wish = await updateWish(context, releases, context.requests.demanded());
       switch (wish.kind) {
         case "none":
@@ -242,11 +242,18 @@ export function openOwnUpdate(): OwnUpdate {
         return "done";
       }
       if (await sayHeld(context, version)) return "done";
-      if (isOperating(context)) return "done";
+      if (runningOperation(context.store.state) !== null) return "done";
       if (!await fetched(context, version, artifact)) return "done";
       return await replace(context, version, artifact);
     },
   };
+}
+
+/** Counts what is held by every witness; on nearly every day of an agent that is nothing. */
+async function countHolds(context: BoundContext): Promise<void> {
+  if (Object.keys(context.store.state.update.holds).length === 0) return;
+  const seen = witnesses(context);
+  await note(context, (record) => counted(record, seen));
 }
 
 /** Whether two manifests name the very same file, by all that they say of it. */
@@ -258,11 +265,6 @@ function isSameArtifact(a: ArtifactFile, b: ArtifactFile): boolean {
 /** Whether a record tells of nothing, as on nearly every day of an agent. */
 function isBlank({ under_way, holds, rolled_back }: UpdateRecord): boolean {
   return under_way === null && rolled_back === null && Object.keys(holds).length === 0;
-}
-
-function isOperating({ store }: BoundContext): boolean {
-  const { operation } = store.state;
-  return operation !== null && operation.result === undefined;
 }
 
 async function note(

@@ -5,6 +5,7 @@ import type { Binding } from "../state/identity.ts";
 import type { State } from "../state/state.ts";
 import type { Observation } from "./observe.ts";
 import type { ProgramInfo } from "./program_info.ts";
+import { runningOperation } from "../state/journal.ts";
 
 /** What a report is made of. */
 export interface ReportParts {
@@ -70,7 +71,7 @@ export function buildReport(parts: ReportParts): SyncRequest {
     addons: fitting(parts.addons),
     conditions: state.conditions.slice(0, CONDITION_CODES.length)
       .map((one) => ({ ...one, message: one.message.slice(0, MAX_TEXT) })),
-    operation: runningOperation(state),
+    operation: reportedOperation(state),
   };
 }
 
@@ -98,8 +99,9 @@ function fitting(addons: readonly AddonReport[]): AddonReport[] {
 }
 
 /** The operation that runs, and its step; null where only a report of one is left to send. */
-function runningOperation({ operation }: State): SyncRequest["operation"] {
-  if (operation === null || operation.result !== undefined) return null;
+function reportedOperation(state: State): SyncRequest["operation"] {
+  const operation = runningOperation(state);
+  if (operation === null) return null;
   const { id, kind, step } = operation;
   return { id, kind, step: step ?? "" };
 }

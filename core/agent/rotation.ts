@@ -14,6 +14,7 @@ import { type KeyPairs, newKeys } from "../state/identity.ts";
 import type { State } from "../state/state.ts";
 import type { BoundContext } from "./context.ts";
 import { exchange } from "./exchange.ts";
+import { runningOperation } from "../state/journal.ts";
 
 /**
  * The rotation of this agent's keys (protocol §7). `refused`: the portal refuses this identity by both
@@ -168,7 +169,7 @@ export function openLeftRotation(): (context: BoundContext) => Promise<void> {
   return async (context) => {
     const { identity, store, ports } = context;
     const { next } = identity.current;
-    const isUnderWay = store.state.operation !== null && store.state.operation.result === undefined;
+    const isUnderWay = runningOperation(store.state) !== null;
     if (next === undefined || isUnderWay || next.created_at === refusedPair) return;
     const registration = await register(context, () => Promise.resolve());
     if (registration.kind === "refused") refusedPair = next.created_at;

@@ -16,6 +16,7 @@ import { operate } from "./operate.ts";
 import { type InFlight, sendEvents } from "./send_events.ts";
 import { isUpgrading, settleUpgrade } from "./settle_upgrade.ts";
 import { openWaker, type Waker } from "./waker.ts";
+import { runningOperation } from "../state/journal.ts";
 
 /** A cycle comes up to this part of its length sooner or later: 30 s give or take 5 s (protocol §4). */
 const SPREAD = 1 / 6;
@@ -264,8 +265,7 @@ function operationTask(context: BoundContext, { leader, waker, over, running }: 
   const cut = { ...context, stop: eitherOf(context.stop, over) };
   return {
     due() {
-      const { operation } = context.store.state;
-      const waits = operation !== null && operation.result === undefined && !running.operation;
+      const waits = runningOperation(context.store.state) !== null && !running.operation;
       return waits ? clock.monotonic() : null;
     },
     run() {

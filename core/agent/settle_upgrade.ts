@@ -2,6 +2,7 @@ import { dropImage } from "../operations/upgrade/drop_image.ts";
 import { readUpgrade, removeUpgrade } from "../operations/upgrade/record.ts";
 import { disarmReturn, isReturnThere } from "../operations/upgrade/return_timer.ts";
 import type { BoundContext } from "./context.ts";
+import { runningOperation } from "../state/journal.ts";
 
 /**
  * Takes away what an upgrade left that is not under way any more: an armed return would restart the node
@@ -39,8 +40,7 @@ export async function settleUpgrade(context: BoundContext): Promise<boolean> {
 
 /** Whether an upgrade is under way: what it has prepared is its own. */
 export function isUpgrading({ store }: BoundContext): boolean {
-  const { operation } = store.state;
-  return operation?.kind === "cluster.upgrade" && operation.result === undefined;
+  return runningOperation(store.state)?.kind === "cluster.upgrade";
 }
 
 /** Whether the image that runs was not proven: any other boot is in the default. */

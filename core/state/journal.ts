@@ -71,3 +71,10 @@ export const Finished = z.object({
 });
 /** A result that is kept so that its ID is answered and not run again. */
 export type Finished = z.infer<typeof Finished>;
+
+/** The operation that runs; null where there is none, or only the report of one is left to send. */
+export function runningOperation(
+  { operation }: { readonly operation: Journal | null },
+): Journal | null {
+  return operation?.result === undefined ? operation : null;
+}

@@ -11,12 +11,6 @@ export function storedOperation(node: SimulatedNode): string | null {
   return storedState(node)?.operation?.id ?? null;
 }
 
-/** The ID of the operation in state.json that has not ended; null where there is none. */
-export function runningOperation(node: SimulatedNode): string | null {
-  const operation = storedState(node)?.operation;
-  return operation?.result === undefined ? operation?.id ?? null : null;
-}
-
 /** What a crash leaves of state.json in any case; null where that is nothing. */
 export function storedState({ disk }: SimulatedNode) {
   const text = disk.lastingText(STATE_FILE);

@@ -5,8 +5,9 @@ import type { HttpRequest } from "../../core/ports/http.ts";
 import type { Maintenance } from "../../core/protocol/desired_state.ts";
 import { UPDATE_FILE } from "../../core/state/paths.ts";
 import type { NodeEvent } from "../node/node_event.ts";
-import { runningOperation, storedOperation, storedRevision } from "./stored_state.ts";
+import { storedOperation, storedRevision, storedState } from "./stored_state.ts";
 import type { Watched } from "./watched.ts";
+import { runningOperation } from "../../core/state/journal.ts";
 
 /** What a clock that the agent has corrected may still be off, milliseconds. */
 const SLACK_MS = 61_000;
@@ -70,9 +71,9 @@ export function watchWindows({ timeline, node, owner, portalClock, broken }: Wat
   return {
     onRestart(): void {
       freeSince = null;
-      const operation = runningOperation(node);
+      const operation = runningOperation(storedState(node) ?? { operation: null });
       if (operation !== null) {
-        broken("no_restart_in_operation", `k3s is restarted while operation ${operation} runs`);
+        broken("no_restart_in_operation", `k3s is restarted while operation ${operation.id} runs`);
       }
       const windows = maintenance();
       const clocks = believed === null ? [0] : [0, believed];
