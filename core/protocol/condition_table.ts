@@ -1,5 +1,3 @@
-import type { ConditionCode } from "./conditions.ts";
-
 /** What an operator needs to know of a condition. The tables of README and docs/protocol.md are made from it. */
 export interface ConditionFacts {
   /** A few words, for a heading or an alert. */
@@ -15,8 +13,8 @@ export interface ConditionFacts {
   readonly wayOut: string;
 }
 
-/** Every condition, in the order of the tables. */
-export const CONDITION_TABLE: Readonly<Record<ConditionCode, ConditionFacts>> = {
+/** Every condition by its code, in the order of the tables (protocol §4). */
+export const CONDITION_TABLE = {
   manifest_unavailable: {
     title: "Manifest not available",
     severity: "warning",
@@ -222,4 +220,4 @@ export const CONDITION_TABLE: Readonly<Record<ConditionCode, ConditionFacts>> = 
     meaning: "a proxy answered 401, 403 or 407 instead of the portal",
     wayOut: "let the agent through the proxy, or take it out of the proxy variables",
   },
-};
+} as const satisfies Readonly<Record<string, ConditionFacts>>;
