@@ -1,6 +1,6 @@
 import type { FakeNode } from "../../adapters/fake/fake_node.ts";
 import type { AdminClient } from "./admin.ts";
-import { type DemoOwner, makeDemoOwner } from "./owner.ts";
+import { inSeconds, makeOwner, type Owner } from "./owner.ts";
 import { startProcess } from "./process.ts";
 import type { Story } from "./story.ts";
 import { waitFor } from "./wait.ts";
@@ -74,9 +74,9 @@ export async function runOperationSteps(stage: OperationStage): Promise<void> {
 }
 
 /** The owner's key goes into the configuration; null where OpenSSH is not installed. */
-async function pinOwner({ story, configure }: OperationStage): Promise<DemoOwner | null> {
+async function pinOwner({ story, configure }: OperationStage): Promise<Owner | null> {
   story.step("The owner's key: from now on the portal alone restores nothing");
-  const owner = await makeDemoOwner();
+  const owner = await makeOwner();
   if (owner === null) {
     story.say("ssh-keygen is not installed here: the demo goes on without approvals");
     return null;
@@ -88,13 +88,13 @@ async function pinOwner({ story, configure }: OperationStage): Promise<DemoOwner
 }
 
 /** The agent waits for the owner, who reads the text and signs it. */
-async function approveRestore({ story, admin }: OperationStage, owner: DemoOwner): Promise<void> {
+async function approveRestore({ story, admin }: OperationStage, owner: Owner): Promise<void> {
   const reported = await waitFor("the condition approval_missing in a report", async () => {
     const conditions = (await admin.report())?.conditions ?? [];
     return conditions.find(({ code }) => code === "approval_missing");
   });
   story.say(`reported: ${reported.message}`);
-  const expires = new Date(Date.now() + 3_600_000).toISOString().replace(/\.[0-9]+Z$/, "Z");
+  const expires = inSeconds(3_600);
   const text = await admin.approvalText("demo-restore", expires);
   story.show("what the owner reads and signs with ssh-keygen -Y sign -n pbx-approval", text);
   await admin.approve("demo-restore", expires, await owner.sign(text));

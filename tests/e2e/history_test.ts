@@ -1,17 +1,11 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../core/json.ts";
+import { approve, ownerTest, SSH_KEYGEN } from "./owner.ts";
 import { secretsIn, secretsOf } from "./secrets.ts";
 import { treeOf } from "./tree.ts";
 import { inWorld, type World } from "./world.ts";
 
-/** OpenSSH signs here as the owner does; where it is not installed this test is left out. */
-const SSH_KEYGEN = "/usr/bin/ssh-keygen";
 const HISTORY = "/var/lib/pbx-agent/history.jsonl";
-
-async function keygen(...args: string[]): Promise<void> {
-  const { code, stderr } = await new Deno.Command(SSH_KEYGEN, { args }).output();
-  assert.equal(code, 0, new TextDecoder().decode(stderr));
-}
 
 /** What `history --json` prints; fails where it changes a file, tells a secret or ends badly. */
 async function historyOf(world: World, ...flags: string[]): Promise<JsonObject[]> {
@@ -26,83 +20,58 @@ async function historyOf(world: World, ...flags: string[]): Promise<JsonObject[]
 
 const wordsOf = (entries: readonly JsonObject[]) => entries.map(({ what }) => what);
 
-Deno.test({
-  name: "history: who ordered a restore, who approved it, and what came of it",
-  ignore: !exists(SSH_KEYGEN),
-  async fn() {
-    const folder = await Deno.makeTempDir();
-    const key = `${folder}/id`;
-    await keygen("-q", "-t", "ed25519", "-N", "", "-C", "ada@example.com", "-f", key);
-    await inWorld(async (world) => {
-      const { operations, clusters } = world.running.portal.state;
-      const document = clusters.get("demo")?.desired.document as {
-        secrets: { etcd_s3: JsonObject };
-      };
-      const { endpoint, bucket, region, folder: at } = document.secrets.etcd_s3;
-      const publicKey = (await Deno.readTextFile(`${key}.pub`)).trim();
-      const target = JSON.stringify({ endpoint, bucket, region, folder: at });
-      const trust = `approval_keys: ["${publicKey}"]\ns3_target: ${target}\n`;
-      await world.write("/etc/pbx-agent/config.yaml", world.configYaml + trust);
-      const agent = await world.startSynced();
-      const params = { snapshot: "nightly-1", from: "local" };
-      const offer = { id: "restore-1", kind: "cluster.restore", params };
-      await world.admin("POST", "/clusters/demo/operations", offer);
-      const node = world.agents()[0]?.nodeName ?? "";
-      const expires = new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+Z/, "Z");
-      const shown = await world.admin("POST", "/clusters/demo/approval-text", {
-        node,
-        expires,
-        operation: "restore-1",
-      }) as unknown as { texts: { text: string }[] };
-      const file = `${folder}/approval.txt`;
-      await Deno.writeTextFile(file, shown.texts[0]?.text ?? "");
-      await keygen("-Y", "sign", "-n", "pbx-approval", "-f", key, file);
-      const signature = await Deno.readTextFile(`${file}.sig`);
-      await world.admin("POST", "/clusters/demo/operations/restore-1/approvals", {
-        approvals: [{ node, expires, signature }],
-      });
-      await world.until(
-        "the result",
-        () => operations.find(({ id }) => id === "restore-1")?.result ?? null,
-      );
-      // Beside the running agent too.
-      assert.equal((await world.cli("history")).code, 0);
-      await agent.stop();
-
-      const entries = await historyOf(world);
-      assert.deepEqual(wordsOf(entries), [
-        "enrolled",
-        "trust_changed",
-        "desired_accepted",
-        "operation_begun",
-        "operation_ended",
-      ]);
-      const [, , accepted, begun, ended] = entries;
-      const { who, key: signer } = accepted?.["by"] as JsonObject;
-      assert.equal(who, "portal");
-      assert.match(String(signer), /^[0-9a-f]{16}$/);
-      assert.equal(begun?.["params"], '{"from":"local","snapshot":"nightly-1"}');
-      const [approval] = begun?.["approvals"] as JsonObject[];
-      assert.equal(approval?.["owner"], "ada@example.com");
-      const listed = await new Deno.Command(SSH_KEYGEN, { args: ["-l", "-f", `${key}.pub`] })
-        .output();
-      assert.ok(
-        new TextDecoder().decode(listed.stdout).includes(String(approval?.["fingerprint"])),
-      );
-      assert.deepEqual([ended?.["state"], ended?.["code"]], ["failed", "checks_failed"]);
-
-      const text = (await world.cli("history")).stdout;
-      assert.match(
-        text,
-        /portal, key [0-9a-f]{16} +operation restore-1 \(cluster\.restore\) begun/,
-      );
-      assert.match(text, /approved by ada@example\.com, key SHA256:/);
-      const { mode } = await Deno.stat(world.root + HISTORY);
-      assert.equal((mode ?? 0) & 0o777, 0o600);
+ownerTest(
+  "history: who ordered a restore, who approved it, and what came of it",
+  async (world, owner) => {
+    const { operations } = world.running.portal.state;
+    const agent = await world.startSynced();
+    const params = { snapshot: "nightly-1", from: "local" };
+    const offer = { id: "restore-1", kind: "cluster.restore", params };
+    await world.admin("POST", "/clusters/demo/operations", offer);
+    const { approval: given } = await approve(world, owner, { operation: "restore-1" });
+    await world.admin("POST", "/clusters/demo/operations/restore-1/approvals", {
+      approvals: [given],
     });
-    await Deno.remove(folder, { recursive: true });
+    await world.until(
+      "the result",
+      () => operations.find(({ id }) => id === "restore-1")?.result ?? null,
+    );
+    // Beside the running agent too.
+    assert.equal((await world.cli("history")).code, 0);
+    await agent.stop();
+
+    const entries = await historyOf(world);
+    assert.deepEqual(wordsOf(entries), [
+      "enrolled",
+      "trust_changed",
+      "desired_accepted",
+      "operation_begun",
+      "operation_ended",
+    ]);
+    const [, , accepted, begun, ended] = entries;
+    const { who, key: signer } = accepted?.["by"] as JsonObject;
+    assert.equal(who, "portal");
+    assert.match(String(signer), /^[0-9a-f]{16}$/);
+    assert.equal(begun?.["params"], '{"from":"local","snapshot":"nightly-1"}');
+    const [approval] = begun?.["approvals"] as JsonObject[];
+    assert.equal(approval?.["owner"], "ada@example.com");
+    const listed = await new Deno.Command(SSH_KEYGEN, { args: ["-l", "-f", owner.publicKeyFile] })
+      .output();
+    assert.ok(
+      new TextDecoder().decode(listed.stdout).includes(String(approval?.["fingerprint"])),
+    );
+    assert.deepEqual([ended?.["state"], ended?.["code"]], ["failed", "checks_failed"]);
+
+    const text = (await world.cli("history")).stdout;
+    assert.match(
+      text,
+      /portal, key [0-9a-f]{16} +operation restore-1 \(cluster\.restore\) begun/,
+    );
+    assert.match(text, /approved by ada@example\.com, key SHA256:/);
+    const { mode } = await Deno.stat(world.root + HISTORY);
+    assert.equal((mode ?? 0) & 0o777, 0o600);
   },
-});
+);
 
 Deno.test("history: a half line, a foreign file, a time; and on a machine without one", async () => {
   await inWorld(async (world) => {
@@ -137,11 +106,3 @@ Deno.test("history: a half line, a foreign file, a time; and on a machine withou
     assert.match(foreign.stderr, /history\.jsonl belongs to agent agent-of-another-node/);
   });
 });
-
-function exists(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-}

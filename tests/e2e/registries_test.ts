@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../core/json.ts";
 import type { SyncRequest } from "../../core/protocol/sync.ts";
+import { approve, ownerTest } from "./owner.ts";
 import { inWorld, type World } from "./world.ts";
 
 const FILE = "/etc/rancher/k3s/registries.yaml";
@@ -13,9 +14,6 @@ const EVIL = { mirrors: { "docker.io": { endpoint: ["https://evil.example.com"] 
 const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 const NEVER = { timezone: "UTC", windows: [] };
 const ALWAYS = { timezone: "UTC", windows: [{ days: DAYS, start: "00:00", minutes: 1440 }] };
-
-/** OpenSSH signs here as the owner does; where it is not installed that test is left out. */
-const SSH_KEYGEN = "/usr/bin/ssh-keygen";
 
 async function release(world: World, version: string, registries: readonly string[]) {
   const first = world.running.portal.state.releases.get("1.0.0");
@@ -78,75 +76,39 @@ Deno.test("registries: without approval_keys only those that the release names g
   });
 });
 
-Deno.test({
-  name: "registries: with approval_keys nobody but the owner says where images come from",
-  ignore: !exists(SSH_KEYGEN),
-  async fn() {
-    const folder = await Deno.makeTempDir();
-    const key = `${folder}/id`;
-    await keygen("-q", "-t", "ed25519", "-N", "", "-C", "ada@example.com", "-f", key);
-    await inWorld(async (world) => {
-      const document = world.running.portal.state.clusters.get("demo")?.desired.document as {
-        secrets: { etcd_s3: JsonObject };
-      };
-      const { endpoint, bucket, region, folder: at } = document.secrets.etcd_s3;
-      const target = JSON.stringify({ endpoint, bucket, region, folder: at });
-      const publicKey = (await Deno.readTextFile(`${key}.pub`)).trim();
-      const trust = `approval_keys: ["${publicKey}"]\ns3_target: ${target}\n`;
-      await world.write("/etc/pbx-agent/config.yaml", world.configYaml + trust);
-      const agent = await world.startSynced();
-      const accepted = JSON.parse(JSON.stringify(document));
+ownerTest(
+  "registries: with approval_keys nobody but the owner says where images come from",
+  async (world, owner) => {
+    const agent = await world.startSynced();
+    const document = world.running.portal.state.clusters.get("demo")?.desired.document;
+    const accepted = JSON.parse(JSON.stringify(document));
 
-      // That the release names them is not enough.
-      await release(world, "1.1.0", ["docker.io", "mirror.example.com", "evil.example.com"]);
-      await world.desire({ host: { registries: REGISTRIES } });
-      await condition(world, "approval_missing");
-      assert.equal(await file(world), null);
+    // That the release names them is not enough.
+    await release(world, "1.1.0", ["docker.io", "mirror.example.com", "evil.example.com"]);
+    await world.desire({ host: { registries: REGISTRIES } });
+    await condition(world, "approval_missing");
+    assert.equal(await file(world), null);
 
-      const expires = new Date(Date.now() + 3_600_000).toISOString().replace(/\.\d+Z/, "Z");
-      const node = world.agents()[0]?.nodeName ?? "";
-      const ask = { node, expires, accepted };
-      const { texts } = await world.admin("POST", "/clusters/demo/approval-text", ask) as {
-        texts: { what: string; text: string }[];
-      };
-      const [{ what, text } = { what: "", text: "" }, ...others] = texts;
-      assert.deepEqual([what, others], ["registries", []]);
-      assert.match(
-        text,
-        /\nfrom: null\nto: \{"configs":\{"mirror\.example\.com":\{"password":\{"sealed":true\}/,
-      );
-      await Deno.writeTextFile(`${folder}/approval.txt`, text);
-      await keygen("-Y", "sign", "-n", "pbx-approval", "-f", key, `${folder}/approval.txt`);
-      const signature = await Deno.readTextFile(`${folder}/approval.txt.sig`);
-      const approvals = [{ what, node, expires, signature }];
-      await world.desire({ approvals });
-      await world.until("the file", async () => (await file(world))?.includes(PASSWORD) === true);
+    const { shown: { what, text }, others, approval } = await approve(world, owner, { accepted });
+    assert.deepEqual([what, others], ["registries", []]);
+    assert.match(
+      text,
+      /\nfrom: null\nto: \{"configs":\{"mirror\.example\.com":\{"password":\{"sealed":true\}/,
+    );
+    const approvals = [{ what, ...approval }];
+    await world.desire({ approvals });
+    await world.until("the file", async () => (await file(world))?.includes(PASSWORD) === true);
 
-      // Another password needs no approval, another mirror does, and the old signature is no help.
-      const configs = { "mirror.example.com": { password: { plain: "another-password" } } };
-      await world.desire({ host: { registries: { configs } }, approvals: null });
-      await world.until(
-        "the password",
-        async () => (await file(world))?.includes("another-password") === true,
-      );
-      await world.desire({ host: { registries: EVIL }, approvals });
-      await condition(world, "approval_invalid");
-      assert.equal((await file(world))?.includes("evil"), false);
-      await agent.stop();
-    });
-    await Deno.remove(folder, { recursive: true });
+    // Another password needs no approval, another mirror does, and the old signature is no help.
+    const configs = { "mirror.example.com": { password: { plain: "another-password" } } };
+    await world.desire({ host: { registries: { configs } }, approvals: null });
+    await world.until(
+      "the password",
+      async () => (await file(world))?.includes("another-password") === true,
+    );
+    await world.desire({ host: { registries: EVIL }, approvals });
+    await condition(world, "approval_invalid");
+    assert.equal((await file(world))?.includes("evil"), false);
+    await agent.stop();
   },
-});
-
-async function keygen(...args: string[]): Promise<void> {
-  const { code, stderr } = await new Deno.Command(SSH_KEYGEN, { args }).output();
-  assert.equal(code, 0, new TextDecoder().decode(stderr));
-}
-
-function exists(path: string): boolean {
-  try {
-    return Deno.statSync(path).isFile;
-  } catch {
-    return false;
-  }
-}
+);

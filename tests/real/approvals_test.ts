@@ -7,6 +7,7 @@
  */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
+import { inSeconds, makeOwner, type Owner } from "../../cli/demo/owner.ts";
 import { createNode } from "../lab/k3s_unit.ts";
 import { waitUntil } from "../lab/wait_until.ts";
 import { accessOffer, issued } from "../unit/operations/access.ts";
@@ -14,16 +15,7 @@ import type { Node } from "./first_start/node.ts";
 import { assertRestored, identify, type Identity } from "./operations/assert.ts";
 import { startNode } from "./operations/node.ts";
 import { offer, watch } from "./operations/operation.ts";
-import {
-  type Approval,
-  approve,
-  inSeconds,
-  makeOwner,
-  type Owner,
-  queue,
-  type Queued,
-  withdraw,
-} from "./operations/owner.ts";
+import { type Approval, approve, queue, type Queued, withdraw } from "./operations/owner.ts";
 import { lookAt, type Truth, writeMark } from "./operations/truth.ts";
 
 /** What the tests hand on to one another. */
@@ -60,7 +52,7 @@ function chapter(name: string, tell: (told: ReturnType<typeof theStory>) => Prom
 
 Deno.test.beforeAll(async () => {
   const [owner, stranger] = await Promise.all(
-    ["ada@example.com", "mallory@example.com"].map(makeOwner),
+    ["ada@example.com", "mallory@example.com"].map((name) => makeOwner(name)),
   );
   Object.assign(story, { owner, stranger });
   const node = await startNode({

@@ -1,32 +1,5 @@
+import { inSeconds, type Owner } from "../../../cli/demo/owner.ts";
 import type { Node } from "../first_start/node.ts";
-import { mustRun } from "../../lab/command.ts";
-
-/** Somebody with an OpenSSH key in a folder of their own. */
-export interface Owner {
-  /** The line of the public key. */
-  readonly publicKey: string;
-  /** Signs as the documentation says, and gives the armored block. */
-  sign(text: string): Promise<string>;
-  remove(): Promise<void>;
-}
-
-/** Makes an owner with a fresh key. */
-export async function makeOwner(name: string): Promise<Owner> {
-  const folder = await Deno.makeTempDir({ prefix: "pbx-owner-" });
-  const key = `${folder}/id_ed25519`;
-  await mustRun("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-C", name, "-f", key]);
-  return {
-    publicKey: (await Deno.readTextFile(`${key}.pub`)).trim(),
-    async sign(text) {
-      const file = `${folder}/approval.txt`;
-      await Deno.remove(`${file}.sig`).catch(() => {});
-      await Deno.writeTextFile(file, text);
-      await mustRun("ssh-keygen", ["-Y", "sign", "-n", "pbx-approval", "-f", key, file]);
-      return await Deno.readTextFile(`${file}.sig`);
-    },
-    remove: () => Deno.remove(folder, { recursive: true }),
-  };
-}
 
 /** An operation that waits at the portal. */
 export interface Queued {
@@ -60,11 +33,6 @@ export async function queue(
 ): Promise<void> {
   await withdraw(node, operation.id).catch(() => {});
   await node.portal.admin("POST", operationsOf(node), { ...operation, approvals });
-}
-
-/** So many seconds from now, as an approval says it. */
-export function inSeconds(seconds: number): string {
-  return new Date(Date.now() + seconds * 1_000).toISOString().replace(/\.\d+Z/, "Z");
 }
 
 /** The text that the portal shows for a queued operation. */

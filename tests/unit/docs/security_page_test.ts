@@ -6,7 +6,7 @@ const page = Deno.readTextFileSync(new URL("SECURITY.md", ROOT));
 /** The names of a file's tests; what a template fills in stands as `...`. */
 function testsOf(source: string): readonly string[] {
   const names = source.matchAll(
-    /(?:\b(?:test|chapter)\(\s*|\bname:\s*)(?:"((?:[^"\\]|\\.)*)"|`([^`]*)`)/g,
+    /(?:\b(?:test|chapter|ownerTest)\(\s*|\bname:\s*)(?:"((?:[^"\\]|\\.)*)"|`([^`]*)`)/g,
   );
   return [...names].map(([, plain, template]) =>
     plain ?? (template ?? "").replace(/\$\{[^}]*\}/g, "...")
