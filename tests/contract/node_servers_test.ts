@@ -9,12 +9,8 @@ import { numberIn } from "../../adapters/node/protobuf.ts";
 import { createNodeServers } from "../../adapters/node/servers.ts";
 import type { Clock } from "../../core/ports/clock.ts";
 import { Secret } from "../../core/secret.ts";
-import {
-  type Certificate,
-  makeAuthority,
-  makeClientCertificate,
-  makeServerCertificate,
-} from "../lab/certificates.ts";
+import { makeAuthority, makeClientCertificate } from "../lab/certificates.ts";
+import { makeK3sCertificates } from "./k3s_certificates.ts";
 
 const TLS = "/var/lib/rancher/k3s/server/tls";
 const TOKEN = new Secret(`K10${"a".repeat(64)}::server:geheim-ü`);
@@ -29,20 +25,7 @@ interface Answers {
   readonly namespace?: readonly [number, string];
 }
 
-/** Certificates are slow to make: once for all tests. */
-const lab: { authority?: Certificate; server?: Certificate; client?: Certificate } = {};
-
-Deno.test.beforeAll(async () => {
-  lab.authority = await makeAuthority("k3s-server-ca");
-  lab.server = await makeServerCertificate(lab.authority);
-  lab.client = await makeClientCertificate(lab.authority, "admin", "system:masters");
-});
-
-function certificates() {
-  const { authority, server, client } = lab;
-  assert.ok(authority !== undefined && server !== undefined && client !== undefined);
-  return { authority, server, client };
-}
+const certificates = makeK3sCertificates();
 
 /** This node's files, and the port on them. */
 function createServers(clock: Clock = createNodeClock()) {

@@ -7,28 +7,10 @@ import { createNodeClock } from "../../adapters/node/clock.ts";
 import { servedCa } from "../../adapters/node/served_ca.ts";
 import { createNodeServers } from "../../adapters/node/servers.ts";
 import type { ServerError } from "../../core/ports/servers.ts";
-import {
-  type Certificate,
-  makeAuthority,
-  makeClientCertificate,
-  makeServerCertificate,
-} from "../lab/certificates.ts";
+import { makeK3sCertificates } from "./k3s_certificates.ts";
 import { type AuthorityScript, serversContract, type ServersWorld } from "./servers_contract.ts";
 
-/** Certificates are slow to make: once for all tests. */
-const lab: { authority?: Certificate; server?: Certificate; client?: Certificate } = {};
-
-Deno.test.beforeAll(async () => {
-  lab.authority = await makeAuthority("k3s-server-ca");
-  lab.server = await makeServerCertificate(lab.authority);
-  lab.client = await makeClientCertificate(lab.authority, "admin", "system:masters");
-});
-
-function certificates() {
-  const { authority, server, client } = lab;
-  assert.ok(authority !== undefined && server !== undefined && client !== undefined);
-  return { authority, server, client };
-}
+const certificates = makeK3sCertificates();
 
 /** The fake answers by the same scripts, in memory. */
 function openFakeWorld(): Promise<ServersWorld> {

@@ -11,14 +11,9 @@ import { kubectl, waitForApi } from "../lab/k3s_unit.ts";
 import { waitUntil } from "../lab/wait_until.ts";
 import { layOutNode, type Node, viewPortal } from "./first_start/node.ts";
 import { desiredPatch } from "./first_start/setting.ts";
+import { FASTER } from "./operations/node.ts";
 import { offer } from "./operations/operation.ts";
 
-/** Cycles of a second: what is refused is asked for in the next one. */
-const FASTER = `[Service]
-ExecStart=
-ExecStart=/var/lib/pbx-agent/bin/pbx-agent run --cycle 1
-RestartSec=1
-`;
 const K3S_CONFIG = "/etc/rancher/k3s/config.yaml";
 const MANIFESTS = "/var/lib/rancher/k3s/server/manifests";
 

@@ -9,7 +9,7 @@ const DISK_MEBIBYTES = 4_096;
 const K3S_DISK = "/var/lib/rancher";
 
 /** Cycles of a second, and no pause before a start after a kill: every test waits for both. */
-const FASTER = `[Service]
+export const FASTER = `[Service]
 ExecStart=
 ExecStart=/var/lib/pbx-agent/bin/pbx-agent run --cycle 1
 RestartSec=1
