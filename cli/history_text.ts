@@ -7,7 +7,7 @@ type Entry = HistoryView["entries"][number];
 /** Behind a time that was not certain when the entry was written. */
 const UNCERTAIN = "?";
 
-/** The history for people, oldest first: an entry a line, and below it what it changed and who approved it. */
+/** The history as readable text, oldest entry first: one line for each, then what it changed and who approved it. */
 export function historyText(entries: readonly Entry[]): string {
   if (entries.length === 0) return "nothing is in the history\n";
   const head = ["time (UTC)", "by", "what"];
